@@ -48,7 +48,8 @@ pub struct Context {
 }
 
 impl Context {
-    /// The wait before attempt `attempt + 1` of an unknown outcome: the grace, then 1, 5, 15 minutes and 15 from then on.
+    /// The wait before attempt `attempt + 1` of an unknown outcome: at the default grace of 30 s that is 30 s, 1, 5, 15 minutes, then an hour. So a
+    /// refund that stays unknown reaches its deadline of a day within the budget of 64 transitions, two an attempt.
     #[must_use]
     pub(crate) fn backoff(&self, attempt: u32) -> Timestamp {
         let grace = self.config.unknown_grace_s;
@@ -56,7 +57,8 @@ impl Context {
             0 | 1 => grace,
             2 => Seconds(grace.0.saturating_mul(2)),
             3 => Seconds(grace.0.saturating_mul(10)),
-            _ => Seconds(grace.0.saturating_mul(30)),
+            4 => Seconds(grace.0.saturating_mul(30)),
+            _ => Seconds(grace.0.saturating_mul(120)),
         };
         self.now.plus(Seconds(wait.0.max(1)))
     }

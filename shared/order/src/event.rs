@@ -1,11 +1,11 @@
-//! What can happen to an order ([`Event`]) and what is recorded of it ([`Change`]).
+//! What can happen to an order.
 //!
-//! An event is an input of [`decide`](crate::decide): it may come twice, late or not at all, and may have no effect. A change is an output:
+//! An event is an input of [`decide`](crate::decide): it may come twice, late or not at all, and may have no effect. A [`Change`](crate::Change) is an output:
 //! it has been decided, carries every value that [`evolve`](crate::evolve) needs, and stands in the history for good.
 
 use serde::{Deserialize, Serialize};
 
-use crate::{End, NoticeKind, OpId, Order, PaymentId, RefundId, Sku, Timestamp};
+use crate::{PaymentId, RefundId, Sku};
 
 /// Something that happened, or whose time has come.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -95,6 +95,27 @@ pub enum Event {
         /// What it said.
         reason: String,
     },
+    /// An operator: whatever waits for a later attempt or enquiry is to be done now.
+    Nudged,
+    /// An operator: a stuck undo is tried again, with its refusals and its deadline counted anew.
+    UndoRetried,
+    /// An operator: the payment was undone outside.
+    UndoMarked {
+        /// What shows it.
+        evidence: String,
+    },
+    /// An operator takes the order out of the saga's hands.
+    Parked {
+        /// Why.
+        reason: String,
+    },
+    /// An operator gives the order back to the saga.
+    Unparked,
+    /// An operator ends an order that cannot be undone. What it leaves behind is for people to settle.
+    Abandoned {
+        /// Why, and what was agreed.
+        comment: String,
+    },
     /// The customer, or an operator for them, wants it cancelled.
     CancelRequested {
         /// Why.
@@ -139,289 +160,29 @@ impl Event {
             Self::DeadlinePassed => "deadline",
             Self::AttentionDue => "AttentionDue",
             Self::CommitPoisoned { .. } => "CommitPoisoned",
+            Self::Nudged => "nudge",
+            Self::UndoRetried => "retry-undo",
+            Self::UndoMarked { .. } => "mark-undone",
+            Self::Parked { .. } => "park",
+            Self::Unparked => "unpark",
+            Self::Abandoned { .. } => "abandon",
             Self::CancelRequested { .. } => "cancel",
             Self::ShipmentSent { .. } => "ShipmentSent",
             Self::FulfilmentRefused { .. } => "FulfilmentRefused",
         }
     }
-}
 
-/// A recorded consequence, past tense. One commit records one or more.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(tag = "kind")]
-pub enum Change {
-    /// The order came to be; without its payment token.
-    OrderPlaced {
-        /// As placed, version 1.
-        order: Box<Order>,
-    },
-    /// The stock of every line was taken.
-    StockReserved {
-        /// The step's operation.
-        op_id: OpId,
-    },
-    /// The stock did not suffice.
-    StockShort {
-        /// The step's operation.
-        op_id: OpId,
-        /// Of which product.
-        sku: Sku,
-        /// What there was.
-        have: i64,
-        /// What the line asked for.
-        want: i64,
-    },
-    /// The stock of every line was given back.
-    StockReturned,
-    /// The intent to charge, before any call.
-    PaymentRequested {
-        /// The idempotency key of every attempt.
-        op_id: OpId,
-        /// From 1.
-        attempt: u32,
-        /// No call starts unless it ends before.
-        not_after: Timestamp,
-        /// When the order gives up on the payment.
-        deadline_at: Timestamp,
-    },
-    /// The gateway has it and has not decided.
-    PaymentPending {
-        /// The attempt or enquiry that said so, from 1.
-        attempt: u32,
-        /// Its id.
-        payment_id: PaymentId,
-        /// When to ask.
-        retry_at: Timestamp,
-    },
-    /// It may have happened.
-    PaymentUnknown {
-        /// The attempt or enquiry that said so, from 1.
-        attempt: u32,
-        /// What was seen.
-        reason: String,
-        /// When to ask.
-        retry_at: Timestamp,
-    },
-    /// It happened.
-    PaymentSucceeded {
-        /// Its id.
-        payment_id: PaymentId,
-    },
-    /// It definitely did not happen.
-    PaymentFailed {
-        /// Why.
-        reason: String,
-    },
-    /// The gateway knows of no payment: nothing to undo so far. One last enquiry follows, or none when `recheck_at` is absent.
-    PaymentAbsent {
-        /// The enquiry that said so, from 1.
-        attempt: u32,
-        /// When to ask for the last time.
-        recheck_at: Option<Timestamp>,
-    },
-    /// The intent to refund, before any call.
-    RefundRequested {
-        /// The idempotency key of every attempt.
-        op_id: OpId,
-        /// From 1.
-        attempt: u32,
-        /// No call starts unless it ends before.
-        not_after: Timestamp,
-        /// After this a person must look at it.
-        deadline_at: Timestamp,
-    },
-    /// Refused; to be tried again.
-    RefundRefused {
-        /// Why.
-        reason: String,
-        /// When.
-        retry_at: Timestamp,
-    },
-    /// It may have happened.
-    RefundUnknown {
-        /// What was seen.
-        reason: String,
-        /// When to ask and try again.
-        retry_at: Timestamp,
-    },
-    /// The money is back, or the pending payment is void.
-    PaymentUndone {
-        /// The gateway's name for the refund, where it gave one.
-        refund_id: Option<RefundId>,
-    },
-    /// The pivot: confirmed, to be announced.
-    OrderConfirmed {
-        /// The operation of the step `fulfil`.
-        op_id: OpId,
-        /// The sweeper publishes only after it.
-        not_after: Timestamp,
-    },
-    /// The confirmation is on the event bus.
-    ConfirmationPublished,
-    /// The event bus did not take it.
-    ConfirmationDelayed {
-        /// What was seen.
-        reason: String,
-        /// When to try again.
-        retry_at: Timestamp,
-    },
-    /// A cancellation waits for the publication.
-    CancelNoted {
-        /// Why it is wanted.
-        reason: String,
-    },
-    /// Undoing began.
-    UnwindStarted {
-        /// The end it goes to.
-        to: End,
-        /// Why.
-        reason: String,
-        /// True for a return.
-        returned: bool,
-        /// When.
-        at: Timestamp,
-    },
-    /// The end.
-    OrderCancelled,
-    /// The end.
-    OrderRejected,
-    /// The goods are on their way.
-    Shipped {
-        /// How to follow them.
-        tracking: String,
-    },
-    /// A message must be sent; its id holds the version of this commit.
-    NoticeRaised {
-        /// Which.
-        notice: NoticeKind,
-    },
-    /// The oldest waiting message was sent.
-    NoticePublished,
-    /// The event bus did not take it.
-    NoticeDelayed {
-        /// When to try again.
-        retry_at: Timestamp,
-    },
-    /// A person must look at it.
-    AttentionNeeded {
-        /// Why.
-        reason: String,
-        /// When.
-        at: Timestamp,
-        /// When the alarm is raised again.
-        alarm_at: Timestamp,
-    },
-    /// It still waits for one: the alarm was raised again.
-    AlarmRaised {
-        /// When it is raised next.
-        alarm_at: Timestamp,
-    },
-}
-
-impl Change {
-    /// True for the changes that count against the transition budget: those of the state or of a step.
+    /// True for what only an operator does. It resets the count of transitions.
     #[must_use]
-    pub fn is_transition(&self) -> bool {
-        match self {
-            Self::OrderPlaced { .. }
-            | Self::NoticeRaised { .. }
-            | Self::NoticePublished
-            | Self::NoticeDelayed { .. }
-            | Self::AlarmRaised { .. }
-            | Self::ConfirmationDelayed { .. }
-            | Self::CancelNoted { .. }
-            | Self::Shipped { .. } => false,
-            Self::StockReserved { .. }
-            | Self::StockShort { .. }
-            | Self::StockReturned
-            | Self::PaymentRequested { .. }
-            | Self::PaymentPending { .. }
-            | Self::PaymentUnknown { .. }
-            | Self::PaymentSucceeded { .. }
-            | Self::PaymentFailed { .. }
-            | Self::PaymentAbsent { .. }
-            | Self::RefundRequested { .. }
-            | Self::RefundRefused { .. }
-            | Self::RefundUnknown { .. }
-            | Self::PaymentUndone { .. }
-            | Self::OrderConfirmed { .. }
-            | Self::ConfirmationPublished
-            | Self::UnwindStarted { .. }
-            | Self::OrderCancelled
-            | Self::OrderRejected
-            | Self::AttentionNeeded { .. } => true,
-        }
-    }
-}
-
-/// What a commit moves in the table besides the order itself. Decided here, written by the store.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum TableEffect {
-    /// Takes the stock of every line, on condition that there is enough.
-    TakeStock,
-    /// Gives the stock of every line back.
-    ReturnStock,
-    /// Writes the payment look-up, on condition that no other order has it.
-    LinkPayment(PaymentId),
-    /// Writes the refund row.
-    RecordRefund(RefundId),
-}
-
-/// Whether an event did something.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-pub enum Verdict {
-    /// It changes the order.
-    Applied,
-    /// Nothing to do: it is known already, or no longer matters. Nothing is written.
-    NoEffect,
-    /// Not allowed where the order stands. Nothing is written.
-    Refused,
-}
-
-/// What [`decide`](crate::decide) answers: data, no action.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Decision {
-    /// Whether it does something.
-    pub verdict: Verdict,
-    /// Why, in words for an operator.
-    pub reason: String,
-    /// What to record; empty unless applied.
-    pub changes: Vec<Change>,
-    /// What to move in the table in the same commit.
-    pub effects: Vec<TableEffect>,
-}
-
-impl Decision {
-    /// The order would change.
-    pub(crate) fn applied(reason: impl Into<String>, changes: Vec<Change>) -> Self {
-        Self {
-            verdict: Verdict::Applied,
-            reason: reason.into(),
-            changes,
-            effects: Vec::new(),
-        }
-    }
-
-    pub(crate) fn with(mut self, effect: TableEffect) -> Self {
-        self.effects.push(effect);
-        self
-    }
-
-    pub(crate) fn no_effect(reason: impl Into<String>) -> Self {
-        Self {
-            verdict: Verdict::NoEffect,
-            reason: reason.into(),
-            changes: Vec::new(),
-            effects: Vec::new(),
-        }
-    }
-
-    pub(crate) fn refused(reason: impl Into<String>) -> Self {
-        Self {
-            verdict: Verdict::Refused,
-            reason: reason.into(),
-            changes: Vec::new(),
-            effects: Vec::new(),
-        }
+    pub fn is_operators(&self) -> bool {
+        matches!(
+            self,
+            Self::Nudged
+                | Self::UndoRetried
+                | Self::UndoMarked { .. }
+                | Self::Parked { .. }
+                | Self::Unparked
+                | Self::Abandoned { .. }
+        )
     }
 }

@@ -198,13 +198,59 @@ pub fn evolve(mut order: Order, change: &Change) -> Order {
             at,
             alarm_at,
         } => {
+            // A further reason while a person has it already: where the order came from stays known.
+            let from = order
+                .attention
+                .take_if(|_| order.state == State::NeedsOperator)
+                .map_or(order.state, |known| known.from);
             order.attention = Some(Attention {
                 reason: reason.clone(),
                 since: *at,
                 alarm_at: *alarm_at,
-                from: order.state,
+                from,
             });
             order.state = State::NeedsOperator;
+        }
+        Change::AttentionCleared {
+            to,
+            at,
+            deadline_at,
+        } => {
+            order.state = *to;
+            order.attention = None;
+            order
+                .notices
+                .retain(|notice| notice.kind != NoticeKind::OrderNeedsAttention);
+            if let Some(unwind) = &mut order.unwind {
+                unwind.since = *at;
+            }
+            with_undo(&mut order, |undo| {
+                if undo.status != StepStatus::Succeeded {
+                    undo.refusals = 0;
+                    undo.retry_at = Some(*at);
+                    undo.deadline_at = *deadline_at;
+                }
+            });
+        }
+        Change::Nudged { at } => nudge(&mut order, *at),
+        Change::OrderAbandoned { comment, at } => {
+            order.state = State::Cancelled;
+            order.attention = None;
+            order
+                .notices
+                .retain(|notice| notice.kind != NoticeKind::OrderNeedsAttention);
+            let to = End::Cancelled;
+            order.unwind.get_or_insert(Unwind {
+                to,
+                reason: comment.clone(),
+                since: *at,
+                returned: false,
+            });
+            with_pay(&mut order, |pay| {
+                pay.undone = true;
+                pay.recheck_at = None;
+                pay.last_error = Some(format!("abandoned: {comment}"));
+            });
         }
         Change::AlarmRaised { alarm_at } => {
             if let Some(attention) = &mut order.attention {
@@ -236,8 +282,11 @@ pub fn apply(
     let mut next = decision.changes.iter().fold(order.clone(), evolve);
     next.version = order.version.next();
     next.updated_at = context.now;
+    if event.is_operators() {
+        next.transitions = 0;
+    }
     if decision.changes.iter().any(Change::is_transition) {
-        next.transitions = order.transitions.saturating_add(1);
+        next.transitions = next.transitions.saturating_add(1);
     }
     next.last_event = LastEvent {
         id: cause.id.clone(),
@@ -257,6 +306,22 @@ pub(crate) fn notice_of_end(to: End) -> Option<Change> {
             notice: NoticeKind::OrderCancelled,
         }),
         End::Rejected => None,
+    }
+}
+
+/// Brings every time that something waits for forward to `at`.
+fn nudge(order: &mut Order, at: Timestamp) {
+    let sooner = |time: &mut Option<Timestamp>| *time = time.map(|later| later.min(at));
+    with_pay(order, |pay| {
+        sooner(&mut pay.retry_at);
+        sooner(&mut pay.recheck_at);
+    });
+    with_undo(order, |undo| sooner(&mut undo.retry_at));
+    if let Some(fulfil) = &mut order.steps.fulfil {
+        sooner(&mut fulfil.retry_at);
+    }
+    if let Some(notice) = order.notices.first_mut() {
+        sooner(&mut notice.retry_at);
     }
 }
 

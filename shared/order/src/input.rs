@@ -74,7 +74,7 @@ pub struct OrderInput {
     #[serde(default)]
     pub payment_token: Option<String>,
     /// Where the goods go.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "known_fields_only")]
     pub shipping: Option<Shipping>,
     /// E.164.
     #[serde(default)]
@@ -298,6 +298,28 @@ impl OrderInput {
         }
         Ok(())
     }
+}
+
+/// An address as it comes in: a field that is not known is a mistake. A stored one may have more, written by a later release.
+#[derive(Deserialize)]
+#[serde(remote = "Shipping", deny_unknown_fields)]
+struct GivenShipping {
+    name: String,
+    street: String,
+    city: String,
+    #[serde(default)]
+    region: Option<String>,
+    #[serde(default)]
+    postal_code: Option<String>,
+    country: String,
+}
+
+fn known_fields_only<'de, D: serde::Deserializer<'de>>(
+    deserializer: D,
+) -> Result<Option<Shipping>, D::Error> {
+    #[derive(Deserialize)]
+    struct Given(#[serde(with = "GivenShipping")] Shipping);
+    Option::<Given>::deserialize(deserializer).map(|given| given.map(|Given(shipping)| shipping))
 }
 
 fn is_e164(phone: &str) -> bool {

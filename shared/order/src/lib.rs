@@ -27,7 +27,9 @@ mod money;
 
 mod order;
 
+mod change;
 mod config;
+mod decision;
 mod event;
 
 mod decide;
@@ -36,10 +38,12 @@ mod evolve;
 mod input;
 mod requests;
 
+pub use change::Change;
 pub use config::{Context, SagaConfig};
 pub use decide::decide;
 pub use decide::pending::{Command, Pending, pending};
-pub use event::{Change, Decision, Event, TableEffect, Verdict};
+pub use decision::{Decision, TableEffect, Verdict};
+pub use event::Event;
 pub use evolve::{Cause, apply, evolve};
 pub use ids::{
     BadId, NAMESPACE, OpId, OrderId, PayloadHash, PaymentId, RefundId, RequestId, Sku, UserId,
@@ -49,7 +53,6 @@ pub use input::{
     BadInput, LineInput, MAX_ATTRIBUTE_BYTES, MAX_ATTRIBUTES, MAX_LINES, MAX_PAYMENT_TOKEN,
     NewOrder, OrderInput,
 };
-
 pub use money::{Currency, Minor, Quantity};
 pub use order::{
     Attention, End, LastEvent, Line, Notice, NoticeKind, Order, SCHEMA, Shipping, State, Status,

@@ -117,7 +117,6 @@ pub struct Line {
 
 /// Where the goods go. Personal data: never indexed, hidden in the archive.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
 pub struct Shipping {
     /// Of the person.
     pub name: String,

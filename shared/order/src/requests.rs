@@ -43,6 +43,12 @@ pub fn request_id(order: &Order, event: &Event) -> RequestId {
         | Event::DeadlinePassed
         | Event::AttentionDue
         | Event::CommitPoisoned { .. }
+        | Event::Nudged
+        | Event::UndoRetried
+        | Event::UndoMarked { .. }
+        | Event::Parked { .. }
+        | Event::Unparked
+        | Event::Abandoned { .. }
         | Event::CancelRequested { .. }
         | Event::ShipmentSent { .. }
         | Event::FulfilmentRefused { .. } => None,

@@ -214,6 +214,118 @@ fn the_budget_of_transitions_ends_with_a_person() {
 }
 
 #[test]
+fn an_operator_can_retry_mark_or_abandon_what_is_stuck() {
+    let c = context();
+    let stuck = common::situations()
+        .into_iter()
+        .find(|(name, _)| name.starts_with("NeedsOperator"))
+        .unwrap()
+        .1;
+    let tried = step(&stuck, &Event::UndoRetried, &c);
+    assert_eq!((tried.state, tried.transitions), (State::Unwinding, 1));
+    assert_eq!(
+        pending(&tried, &c),
+        Pending::Now(Command::Record(Event::RefundDue))
+    );
+    assert_eq!(
+        step(&step(&tried, &Event::RefundDue, &c), &refunded(), &c).state,
+        State::Cancelled
+    );
+
+    let marked = step(
+        &stuck,
+        &Event::UndoMarked {
+            evidence: "statement".to_owned(),
+        },
+        &c,
+    );
+    assert_eq!(marked.state, State::Cancelled);
+    assert!(marked.steps.reserve.as_ref().unwrap().undone);
+
+    let abandoned = step(
+        &stuck,
+        &Event::Abandoned {
+            comment: "settled by phone".to_owned(),
+        },
+        &c,
+    );
+    assert_eq!(
+        (abandoned.state, abandoned.wake_at),
+        (State::Cancelled, None)
+    );
+    for event in [
+        Event::UndoRetried,
+        Event::UndoMarked {
+            evidence: "x".to_owned(),
+        },
+        Event::Unparked,
+    ] {
+        assert_ne!(decide(&abandoned, &event, &c).verdict, Verdict::Applied);
+    }
+}
+
+#[test]
+fn a_parked_order_goes_on_where_it_stood() {
+    let c = context();
+    let paying = step(&placed(), &Event::StockReserved, &c);
+    let parked = step(
+        &paying,
+        &Event::Parked {
+            reason: "under review".to_owned(),
+        },
+        &c,
+    );
+    assert_eq!(parked.state, State::NeedsOperator);
+    let paid = step(&parked, &approved(), &c);
+    assert_eq!(
+        paid.state,
+        State::NeedsOperator,
+        "a fact is recorded, nothing is begun"
+    );
+    assert_eq!(step(&parked, &Event::Unparked, &c).state, State::Paying);
+    assert_eq!(step(&paid, &Event::Unparked, &c).state, State::Confirmed);
+    let declined = step(
+        &parked,
+        &Event::PaymentDeclined {
+            reason: "no".to_owned(),
+        },
+        &c,
+    );
+    assert_eq!(step(&declined, &Event::Unparked, &c).state, State::Rejected);
+}
+
+#[test]
+fn a_refund_that_stays_unknown_reaches_its_deadline_within_the_budget() {
+    let mut c = context();
+    let mut order = [Event::StockReserved, cancel(), approved()]
+        .iter()
+        .fold(placed(), |order, event| step(&order, event, &c));
+    let begun = c.now;
+    while order.state == State::Unwinding {
+        match pending(&order, &c) {
+            Pending::Now(Command::Record(event)) => order = step(&order, &event, &c),
+            Pending::Now(_) => {
+                order = step(
+                    &order,
+                    &Event::RefundUnknown {
+                        reason: "cut".to_owned(),
+                    },
+                    &c,
+                )
+            }
+            Pending::Until(at) => c.now = at,
+            Pending::Nothing => panic!("an open refund is never nothing"),
+        }
+    }
+    assert_eq!(order.state, State::NeedsOperator);
+    assert!(
+        c.now >= begun.plus(c.config.undo_deadline_s),
+        "{}",
+        order.last_event.reason
+    );
+}
+
+#[test]
 fn outcomes_of_one_attempt_share_a_request_id_and_enquiries_have_their_own() {
     let c = context();
     let order = step(&placed(), &Event::StockReserved, &c);
@@ -289,11 +401,12 @@ fn check_effects(before: &Order, after: &Order, effects: &[TableEffect]) {
 fn check_rest(order: &Order) {
     if matches!(order.state, State::Cancelled | State::Rejected) {
         assert!(
-            order
-                .steps
-                .reserve
-                .as_ref()
-                .is_none_or(|step| step.undone || step.status == StepStatus::Failed),
+            order.tracking.is_some()
+                || order
+                    .steps
+                    .reserve
+                    .as_ref()
+                    .is_none_or(|step| step.undone || step.status == StepStatus::Failed),
             "{order:?}"
         );
         let settled = order.steps.pay.as_ref().is_none_or(|pay| pay.undone);

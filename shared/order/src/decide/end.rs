@@ -101,17 +101,16 @@ fn deadline(order: &Order, context: &Context) -> Decision {
 fn alarm(order: &Order, context: &Context) -> Decision {
     match (&order.attention, order.state) {
         (Some(attention), State::NeedsOperator) if attention.alarm_at <= context.now => {
-            Decision::applied(
-                format!("still waits for a person: {}", attention.reason),
-                vec![
-                    Change::AlarmRaised {
-                        alarm_at: context.now.plus(ALARM_EVERY),
-                    },
-                    Change::NoticeRaised {
-                        notice: NoticeKind::OrderNeedsAttention,
-                    },
-                ],
-            )
+            let mut changes = vec![Change::AlarmRaised {
+                alarm_at: context.now.plus(ALARM_EVERY),
+            }];
+            // While the bus takes nothing, one waiting notice says it all.
+            let kind = NoticeKind::OrderNeedsAttention;
+            if !order.notices.iter().any(|notice| notice.kind == kind) {
+                changes.push(Change::NoticeRaised { notice: kind });
+            }
+            let reason = format!("still waits for a person: {}", attention.reason);
+            Decision::applied(reason, changes)
         }
         _ => Decision::no_effect("no alarm is due"),
     }

@@ -1,10 +1,11 @@
 //! `decide`: an order and an event give a decision. Pure and total: every state answers every event.
 //!
-//! One file per step, each a `match` on state and event: [`reserve`], [`pay`], [`refund`] (the undoing of `pay`), [`fulfil`], and [`end`] for
-//! cancellation, deadlines and people. [`pending`] derives what is next.
+//! One file per step, each a `match` on state and event: [`reserve`], [`pay`], [`refund`] (the undoing of `pay`), [`fulfil`], [`end`] for
+//! cancellation and deadlines, and [`operator`] for what people do. [`pending`] derives what is next.
 
 mod end;
 mod fulfil;
+mod operator;
 mod pay;
 pub(crate) mod pending;
 mod refund;
@@ -43,6 +44,12 @@ pub fn decide(order: &Order, event: &Event, context: &Context) -> Decision {
         | Event::NoticeDelayed { .. }
         | Event::ShipmentSent { .. }
         | Event::FulfilmentRefused { .. } => fulfil::decide(order, event, context),
+        Event::Nudged
+        | Event::UndoRetried
+        | Event::UndoMarked { .. }
+        | Event::Parked { .. }
+        | Event::Unparked
+        | Event::Abandoned { .. } => operator::decide(order, event, context),
         Event::CancelRequested { .. }
         | Event::DeadlinePassed
         | Event::AttentionDue

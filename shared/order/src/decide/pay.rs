@@ -209,7 +209,8 @@ fn late(order: &Order, pay: &Step, event: &Event, context: &Context) -> Decision
     }
 }
 
-fn confirm(order: &Order, context: &Context) -> Change {
+/// The pivot.
+pub(super) fn confirm(order: &Order, context: &Context) -> Change {
     Change::OrderConfirmed {
         op_id: op(order, "fulfil", "do"),
         not_after: context.now.plus(context.config.step_deadline_s),

@@ -96,7 +96,7 @@ fn refused(undo: &Undo, reason: &str, order: &Order, context: &Context) -> Decis
 }
 
 fn unknown(undo: &Undo, reason: &str, order: &Order, context: &Context) -> Decision {
-    // 1, 5, then every 15 minutes at the default grace of 30 s.
+    // 1, 5, 15 minutes, then every hour at the default grace of 30 s.
     let retry_at = context
         .backoff(undo.attempt.saturating_add(1))
         .min(undo.deadline_at.max(context.now.plus(Seconds(1))));

@@ -145,6 +145,18 @@ pub fn events() -> Vec<Event> {
         Event::CommitPoisoned {
             reason: "validation".to_owned(),
         },
+        Event::Nudged,
+        Event::UndoRetried,
+        Event::UndoMarked {
+            evidence: "bank statement of 3 March".to_owned(),
+        },
+        Event::Parked {
+            reason: "under review".to_owned(),
+        },
+        Event::Unparked,
+        Event::Abandoned {
+            comment: "settled by phone".to_owned(),
+        },
         cancel(),
         Event::ShipmentSent {
             tracking: "T-77".to_owned(),
