@@ -1,0 +1,313 @@
+//! What a cancelled transaction says: read by the place of each action, in a fixed precedence. A pure function.
+//!
+//! The order of the questions matters. What can never succeed is found before what may succeed later; a repeat is recognised before a moved
+//! head, for a repeat moved the head itself; and as long as anything is throttled or unclear, nothing is concluded from the rest.
+
+use sagaline_order::Sku;
+
+use super::plan::{Kind, Plan, Slot};
+use crate::error::CommitError;
+use crate::table::{Item, Reason, ReasonCode, TableError};
+use crate::value::as_integer;
+
+/// What is to be done about a cancelled transaction.
+#[derive(Debug)]
+pub(crate) enum Verdict {
+    /// The request guard is there already; the row, if it came along.
+    GuardTaken(Option<Item>),
+    /// Send the same again.
+    Unknown(TableError),
+    /// Settled: not written.
+    Refused(CommitError),
+}
+
+/// Reads the reasons of a cancelled `plan`.
+pub(crate) fn judge(reasons: &[Reason], plan: &Plan) -> Verdict {
+    let unknown = |why: &str| Verdict::Unknown(TableError::Unavailable(why.into()));
+    if reasons.len() < plan.slots.len() {
+        return unknown("the transaction was cancelled without a reason for every action");
+    }
+    if let Some(why) = reasons.iter().find_map(|reason| invalid(&reason.code)) {
+        return Verdict::Refused(CommitError::poison(why));
+    }
+    let failed = |wanted: &Slot| {
+        slots(reasons, plan).find(|(slot, reason)| *slot == wanted && is_failed(reason))
+    };
+    if let Some((_, guard)) = failed(&Slot::Guard) {
+        return Verdict::GuardTaken(guard.item.clone());
+    }
+    let (head, history) = (
+        failed(&Slot::Head).is_some(),
+        failed(&Slot::History).is_some(),
+    );
+    match plan.kind {
+        Kind::Placement if head || history => return Verdict::Refused(CommitError::OrderIdUsed),
+        Kind::Step if head => return Verdict::Refused(CommitError::Moved),
+        Kind::Placement | Kind::Step => {}
+    }
+    if reasons
+        .iter()
+        .any(|reason| reason.code == ReasonCode::Throttled)
+    {
+        return Verdict::Unknown(TableError::Throttled(
+            "part of the transaction was throttled".into(),
+        ));
+    }
+    if let Some(code) = reasons.iter().find_map(|reason| unheard_of(&reason.code)) {
+        return unknown(&format!(
+            "the transaction was cancelled for an unknown reason '{code}'"
+        ));
+    }
+    if reasons
+        .iter()
+        .any(|reason| reason.code == ReasonCode::TransactionConflict)
+    {
+        return match plan.kind {
+            // There is no head yet that could have moved: the placement itself is what must be tried again.
+            Kind::Placement => unknown("another request holds an item of the transaction"),
+            Kind::Step => Verdict::Refused(CommitError::Moved),
+        };
+    }
+    slots(reasons, plan)
+        .find(|(_, reason)| is_failed(reason))
+        .map_or_else(
+            || unknown("the transaction was cancelled, and every action was fine"),
+            |(slot, reason)| settled(slot, reason),
+        )
+}
+
+/// The failure of an action whose condition says something about the world.
+fn settled(slot: &Slot, reason: &Reason) -> Verdict {
+    Verdict::Refused(match slot {
+        Slot::Stock { sku, want } => stock_short(sku, *want, reason.item.as_ref()),
+        Slot::Payment(payment_id) => CommitError::PaymentIdClash {
+            payment_id: payment_id.clone(),
+        },
+        Slot::History => CommitError::poison(
+            "the history goes on beyond the head: someone put an older head back",
+        ),
+        Slot::Head | Slot::Guard | Slot::Unconditional => {
+            CommitError::poison("an action failed by a condition that it does not have")
+        }
+    })
+}
+
+/// A missing item counts as stock 0; one that holds no number is broken, which is something else.
+fn stock_short(sku: &Sku, want: i64, item: Option<&Item>) -> CommitError {
+    let have = match item.and_then(|item| item.get("stock")) {
+        None => Some(0),
+        Some(stock) => as_integer(stock).and_then(|stock| i64::try_from(stock).ok()),
+    };
+    match have {
+        Some(have) => CommitError::StockShort {
+            sku: sku.clone(),
+            have,
+            want,
+        },
+        None => CommitError::poison(format!("the stock of {sku} is no whole number")),
+    }
+}
+
+fn slots<'a>(
+    reasons: &'a [Reason],
+    plan: &'a Plan,
+) -> impl Iterator<Item = (&'a Slot, &'a Reason)> {
+    plan.slots.iter().zip(reasons)
+}
+
+fn is_failed(reason: &Reason) -> bool {
+    reason.code == ReasonCode::ConditionalCheckFailed
+}
+
+fn invalid(code: &ReasonCode) -> Option<&str> {
+    if let ReasonCode::Invalid(why) = code {
+        Some(why)
+    } else {
+        None
+    }
+}
+
+fn unheard_of(code: &ReasonCode) -> Option<&str> {
+    if let ReasonCode::Unknown(code) = code {
+        Some(code)
+    } else {
+        None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::guard::Guard;
+    use crate::value::{n, s};
+    use sagaline_order::{OrderId, PayloadHash, PaymentId, RequestId, UserId, Version};
+
+    const FINE: ReasonCode = ReasonCode::None;
+    const FAILED: ReasonCode = ReasonCode::ConditionalCheckFailed;
+    const CONFLICT: ReasonCode = ReasonCode::TransactionConflict;
+    const THROTTLED: ReasonCode = ReasonCode::Throttled;
+
+    fn invalid() -> ReasonCode {
+        ReasonCode::parse(
+            "ValidationError",
+            "Item size to update has exceeded the maximum allowed size",
+        )
+    }
+
+    fn plan(kind: Kind, extra: &[Slot]) -> Plan {
+        let guard = Guard {
+            request_id: RequestId::parse("r-1").unwrap(),
+            order_id: OrderId::parse("o-1").unwrap(),
+            user_id: UserId::parse("u-1").unwrap(),
+            operation: "cancel".to_owned(),
+            payload_hash: PayloadHash::stored("h"),
+            result_version: Version::FIRST,
+        };
+        let slots = [Slot::Head, Slot::Guard, Slot::History]
+            .into_iter()
+            .chain(extra.iter().cloned())
+            .collect();
+        Plan {
+            kind,
+            guard,
+            actions: Vec::new(),
+            slots,
+        }
+    }
+
+    fn said(kind: Kind, extra: &[Slot], codes: &[ReasonCode]) -> &'static str {
+        let reasons: Vec<_> = codes.iter().cloned().map(Reason::of).collect();
+        match judge(&reasons, &plan(kind, extra)) {
+            Verdict::GuardTaken(_) => "guard",
+            Verdict::Unknown(TableError::Throttled(_)) => "throttled",
+            Verdict::Unknown(_) => "unknown",
+            Verdict::Refused(CommitError::Moved) => "moved",
+            Verdict::Refused(CommitError::OrderIdUsed) => "order id used",
+            Verdict::Refused(CommitError::Poison { .. }) => "poison",
+            Verdict::Refused(CommitError::StockShort { .. }) => "stock short",
+            Verdict::Refused(CommitError::PaymentIdClash { .. }) => "payment clash",
+            Verdict::Refused(other) => panic!("{other:?}"),
+        }
+    }
+
+    // C-17, C-18
+    #[test]
+    fn reasons_are_read_by_place_in_their_precedence() {
+        let check = |codes: &[ReasonCode], expected: &str| {
+            assert_eq!(said(Kind::Step, &[], codes), expected, "{codes:?}")
+        };
+        check(&[FINE, FAILED, FINE], "guard");
+        check(&[FAILED, FINE, FINE], "moved");
+        check(&[FAILED, FAILED, FAILED], "guard");
+        check(&[CONFLICT, invalid(), FINE], "poison");
+        check(&[CONFLICT, FINE, FINE], "moved");
+        check(&[FAILED, CONFLICT, FINE], "moved");
+        check(&[CONFLICT, FINE, THROTTLED], "throttled");
+        check(&[FINE, FAILED, invalid()], "poison");
+        check(&[THROTTLED, FAILED, FINE], "guard");
+        check(&[FAILED, FINE, THROTTLED], "moved");
+        check(&[FINE, FINE, FAILED], "poison");
+        check(
+            &[FINE, FINE, ReasonCode::parse("SomethingNew", "")],
+            "unknown",
+        );
+        check(&[CONFLICT, FINE, ReasonCode::parse("", "")], "unknown");
+    }
+
+    #[test]
+    fn reasons_that_are_empty_or_too_few_say_nothing() {
+        let check =
+            |codes: &[ReasonCode]| assert_eq!(said(Kind::Step, &[], codes), "unknown", "{codes:?}");
+        check(&[]);
+        check(&[FAILED]);
+        check(&[FINE, FAILED]);
+        check(&[invalid()]);
+        check(&[FINE, FINE, FINE]);
+    }
+
+    #[test]
+    fn a_placement_has_no_head_that_could_have_moved() {
+        let check = |codes: &[ReasonCode], expected: &str| {
+            assert_eq!(said(Kind::Placement, &[], codes), expected, "{codes:?}")
+        };
+        check(&[FAILED, FINE, FINE], "order id used");
+        check(&[FINE, FINE, FAILED], "order id used");
+        check(&[FAILED, FAILED, FAILED], "guard");
+        check(&[CONFLICT, FINE, FINE], "unknown");
+        check(&[THROTTLED, FINE, FAILED], "order id used");
+    }
+
+    #[test]
+    fn what_the_world_answers_comes_after_everything_that_is_open() {
+        let stock = [Slot::Stock {
+            sku: Sku::parse("tea").unwrap(),
+            want: 3,
+        }];
+        let payment = [Slot::Payment(PaymentId::stored("p-1"))];
+        assert_eq!(
+            said(Kind::Step, &stock, &[FINE, FINE, FINE, FAILED]),
+            "stock short"
+        );
+        assert_eq!(
+            said(Kind::Step, &payment, &[FINE, FINE, FINE, FAILED]),
+            "payment clash"
+        );
+        assert_eq!(
+            said(Kind::Step, &stock, &[CONFLICT, FINE, FINE, FAILED]),
+            "moved"
+        );
+        assert_eq!(
+            said(Kind::Step, &stock, &[FINE, FINE, THROTTLED, FAILED]),
+            "throttled"
+        );
+        assert_eq!(
+            said(Kind::Step, &stock, &[FINE, FAILED, FINE, FAILED]),
+            "guard"
+        );
+        assert_eq!(
+            said(
+                Kind::Step,
+                &[Slot::Unconditional],
+                &[FINE, FINE, FINE, FAILED]
+            ),
+            "poison"
+        );
+    }
+
+    #[test]
+    fn the_stock_that_is_there_comes_from_the_old_item() {
+        let have = |item: Option<Item>| {
+            let reasons = [FINE, FINE, FINE]
+                .map(Reason::of)
+                .into_iter()
+                .chain([Reason { code: FAILED, item }])
+                .collect::<Vec<_>>();
+            match judge(
+                &reasons,
+                &plan(
+                    Kind::Step,
+                    &[Slot::Stock {
+                        sku: Sku::parse("tea").unwrap(),
+                        want: 3,
+                    }],
+                ),
+            ) {
+                Verdict::Refused(CommitError::StockShort { sku, have, want: 3 })
+                    if sku.as_str() == "tea" =>
+                {
+                    Some(have)
+                }
+                Verdict::Refused(CommitError::Poison { .. }) => None,
+                Verdict::GuardTaken(_) | Verdict::Unknown(_) | Verdict::Refused(_) => {
+                    panic!("neither short nor broken")
+                }
+            }
+        };
+        let stocked = |value| Some(Item::from([("stock".to_owned(), value)]));
+        assert_eq!(have(None), Some(0));
+        assert_eq!(have(Some(Item::new())), Some(0));
+        assert_eq!(have(stocked(n("2.0"))), Some(2));
+        assert_eq!(have(stocked(s("2"))), None);
+        assert_eq!(have(stocked(n("2.5"))), None);
+    }
+}

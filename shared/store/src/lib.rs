@@ -1,0 +1,59 @@
+//! The single table: key schema, the one commit, every access pattern.
+//!
+//! # Theory of operation
+//!
+//! All that is known of orders stands in one DynamoDB table. An order is one item, its *head*; its history, the rows that list it for users and
+//! products, the look-ups and the stock stand beside it, each under a key that [`Key`] alone knows how to spell.
+//!
+//! An order is written by one function, always by one transaction, always in the same order of actions: the head on condition of its version,
+//! the *request guard* on condition that it is new, the history row, then what else the event needs. The guard is what makes the rest simple.
+//! Whatever happens to the answer of a commit, the same commit can be sent again by anyone: either it is written now, or the guard says that it
+//! was written before. So an unknown outcome is never guessed and never investigated; it is repeated.
+//!
+//! A commit that records the intent to call the payment gateway yields a [`CommittedIntent`], which cannot be made in any other way but by a
+//! consistent read that still shows the operation as requested. A repeat that turns out to be applied already yields none.
+//!
+//! What this crate refuses to know: rules of the saga, clocks, random ids, and everything about streams.
+//!
+//! Start reading at [`Store::commit`], then `commit/plan.rs` (what is written) and `commit/reasons.rs` (what a refusal means).
+
+mod key;
+mod table;
+
+mod commit;
+mod guard;
+mod intent;
+
+mod head;
+mod row;
+pub mod size;
+pub mod value;
+
+mod read;
+mod store;
+
+mod dynamo;
+
+mod error;
+
+pub use aws_sdk_dynamodb::types::AttributeValue;
+pub use commit::{Commit, Committed, Placed, Placement};
+pub use dynamo::DynamoTable;
+pub use error::{CommitError, Disposition, StockError, StoreError};
+pub use guard::{GUARD_KEPT, Guard};
+pub use head::read_head;
+pub use intent::{CommittedIntent, IntentKind};
+pub use key::{
+    DUE_SHARDS, HEAD_SK, Index, Key, PK, PRODUCT_SHARDS, REFUND_SHARDS, SK, STATUS_SHARDS,
+    UPDATED_SHARDS,
+};
+pub use read::history::HistoryRow;
+pub use read::list::{Cursor, Rows, Span};
+pub use read::lists::ListedStatus;
+pub use read::lookups::Metrics;
+pub use read::rows::{DueRow, ProductOrder, Refund, StatusRow, UpdatedRow, UserOrder};
+pub use store::Store;
+pub use table::{
+    Action, Cause, Condition, Direction, Item, Page, Query, Reason, ReasonCode, Source, Table,
+    TableError, TransactError, Update, WriteError,
+};
