@@ -1,0 +1,13 @@
+//! Scripted parts for tests and the demo: memory store, gateway, invariants.
+
+pub mod invariants;
+
+pub mod gateway;
+
+pub mod scripted;
+
+pub mod memory;
+
+pub mod contract;
+
+pub use memory::MemoryTable;
