@@ -1,0 +1,54 @@
+//! JSON text, one line for every reader: control characters and the two Unicode line separators are escaped.
+
+use std::fmt::Write as _;
+
+/// Appends `text` as a JSON string.
+pub(crate) fn write_text(text: &str, out: &mut String) {
+    out.push('"');
+    let mut plain_from = 0;
+    for (at, byte) in text.bytes().enumerate() {
+        // U+2028 and U+2029 are E2 80 A8 and E2 80 A9; no other byte of a character of several bytes needs a look.
+        let width = match byte {
+            b'"' | b'\\' | 0..=0x1f => 1,
+            0xe2 if text.as_bytes().get(at + 1) == Some(&0x80)
+                && matches!(text.as_bytes().get(at + 2), Some(0xa8 | 0xa9)) =>
+            {
+                3
+            }
+            _ => continue,
+        };
+        out.push_str(text.get(plain_from..at).unwrap_or_default());
+        plain_from = at + width;
+        match byte {
+            b'"' => out.push_str("\\\""),
+            b'\\' => out.push_str("\\\\"),
+            b'\n' => out.push_str("\\n"),
+            b'\r' => out.push_str("\\r"),
+            b'\t' => out.push_str("\\t"),
+            0xe2 if text.as_bytes().get(at + 2) == Some(&0xa8) => out.push_str("\\u2028"),
+            0xe2 => out.push_str("\\u2029"),
+            // Writing to a `String` cannot fail.
+            control => drop(write!(out, "\\u{control:04x}")),
+        }
+    }
+    out.push_str(text.get(plain_from..).unwrap_or_default());
+    out.push('"');
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn any_text_comes_back_from_its_one_line(text in any::<String>()) {
+            let text = format!("{text}\u{2028}\u{2029}â\n\0");
+            let mut out = String::new();
+            write_text(&text, &mut out);
+            let one_line = !out.contains(['\n', '\r', '\0', '\u{2028}', '\u{2029}']);
+            prop_assert!(one_line);
+            prop_assert_eq!(serde_json::from_str::<String>(&out).ok(), Some(text));
+        }
+    }
+}
