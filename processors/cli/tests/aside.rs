@@ -6,38 +6,13 @@
     reason = "the helpers of a test fail like a test"
 )]
 
+mod common;
+
 use serde_json::{Value, json};
 use std::io::Write as _;
-use std::process::{Command, Output};
 use std::time::{Duration, Instant};
 
-/// A command with nothing in its environment but what is given.
-fn sagaline(arguments: &[&str], environment: &[(&str, &str)]) -> Output {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_sagaline"));
-    // No metadata service is asked: on some machines there is one.
-    command
-        .env_clear()
-        .env("AWS_EC2_METADATA_DISABLED", "true")
-        .env("HOME", "/nonexistent");
-    command
-        .args(arguments)
-        .envs(environment.iter().copied())
-        .output()
-        .unwrap()
-}
-
-fn stderr(output: &Output) -> String {
-    String::from_utf8(output.stderr.clone()).unwrap()
-}
-
-#[track_caller]
-fn check(output: &Output, exit: i32, first_line: &str) {
-    let said = stderr(output);
-    assert_eq!(output.status.code(), Some(exit), "{said}");
-    let first = said.lines().next().unwrap_or_default();
-    assert!(first.starts_with(first_line), "{first}");
-    assert!(first.contains("; "), "what to do: {first}");
-}
+use common::{check, sagaline, stderr};
 
 struct File(tempfile::NamedTempFile);
 
