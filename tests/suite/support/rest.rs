@@ -12,7 +12,7 @@ use super::wait::until;
 /// How long the mappings must have had nothing to do: longer than the projector gathers a batch.
 const QUIET: Duration = Duration::from_millis(1_200);
 /// Rest is what lasts: the record of a commit that was made while this looked is still on its way to the mappings.
-const LASTS: Duration = Duration::from_millis(500);
+const LASTS: Duration = QUIET;
 /// Longer than any deadline of the tests' own settings.
 const LIMIT: Duration = Duration::from_secs(120);
 
