@@ -4,7 +4,7 @@
 //! number asks for one and hears when it is none.
 
 use crate::image::Image;
-use crate::number::{NumberError, parse_integer};
+use crate::number::{Decimal, NumberError, parse_integer};
 use crate::typed::{self, DecodeError};
 use std::borrow::Cow;
 
@@ -136,6 +136,19 @@ impl<'a> Attribute<'a> {
     pub fn n_integer(&self) -> Result<i128, NumberError> {
         match self.as_n() {
             Some(digits) => parse_integer(digits),
+            None => Err(NumberError::WrongType { kind: self.kind() }),
+        }
+    }
+
+    /// An `N` as an exact decimal.
+    ///
+    /// # Errors
+    /// [`NumberError`] when the value is no `N`, or its text no number of at most 38 significant digits.
+    pub fn n_decimal(&self) -> Result<Decimal, NumberError> {
+        match self.as_n() {
+            Some(digits) => Decimal::parse(digits).ok_or_else(|| NumberError::NotANumber {
+                text: digits.to_owned(),
+            }),
             None => Err(NumberError::WrongType { kind: self.kind() }),
         }
     }

@@ -5,7 +5,7 @@
 
 use crate::image::Image;
 use crate::json::{RawString, Scanner, Syntax};
-use crate::number::Decimal;
+use crate::number::is_number;
 use crate::record::{Origin, UserIdentity};
 use crate::sequence::SequenceNumber;
 use crate::time::{EpochMillis, creation_time};
@@ -192,7 +192,8 @@ fn identity<'a>(scan: &mut Scanner<'a>) -> Result<Option<UserIdentity<'a>>, Synt
         }
         Ok::<(), Syntax>(())
     })?;
-    Ok(Some(identity))
+    // One that says nothing is none, as null is.
+    Ok(Some(identity).filter(|identity| *identity != UserIdentity::default()))
 }
 
 /// A text or a number as text. Anything else (null, mostly) is absent: none of these fields is worth losing a record for.
@@ -201,7 +202,7 @@ pub(crate) fn scalar<'a>(scan: &mut Scanner<'a>) -> Result<Option<Cow<'a, str>>,
         Some(b'"') => Ok(scan.string().and_then(RawString::resolve).map(Some)?),
         Some(b'-' | b'0'..=b'9') => {
             let number = scan.step_over()?;
-            Ok(Decimal::parse(number).map(|_| Cow::Borrowed(number)))
+            Ok(is_number(number).then_some(Cow::Borrowed(number)))
         }
         _ => scan.step_over().map(|_| None),
     }

@@ -56,6 +56,10 @@ pub struct StreamRange {
     pub end: SequenceNumber,
     /// The number of records, which can be more than one even with bisect on (F-OFD-5).
     pub batch_size: Option<u64>,
+    /// When the first record came, as received.
+    pub first_arrival: Option<String>,
+    /// When the last record came, as received.
+    pub last_arrival: Option<String>,
 }
 
 /// Why something is no on-failure document that can be used.
@@ -116,6 +120,8 @@ impl FailureDocument {
                     .end_sequence_number
                     .ok_or_else(|| missing("endSequenceNumber"))?,
                 batch_size: info.batch_size,
+                first_arrival: info.approximate_arrival_of_first_record,
+                last_arrival: info.approximate_arrival_of_last_record,
             },
             payload: wire.payload,
         })
@@ -171,4 +177,6 @@ struct BatchInfo {
     start_sequence_number: Option<SequenceNumber>,
     end_sequence_number: Option<SequenceNumber>,
     batch_size: Option<u64>,
+    approximate_arrival_of_first_record: Option<String>,
+    approximate_arrival_of_last_record: Option<String>,
 }

@@ -55,11 +55,24 @@
 //! * Ending: poison goes to [`Parking`]. The [`Outcome`] has the [`BatchResponse`] to return and the [`Report`], whose [`Counts`] always
 //!   add up. When only failing the whole invocation is honest, there is an [`InvocationError`].
 //!
+//! * Doing things once: [`guard`] has the types for an effect and its marker in one transaction, for any table.
+//!
 //! # What it refuses to know
 //!
 //! Whose data it is: there is no item type and no table here. The clock, the network, the environment: time comes in as a value
 //! ([`Invocation`]), and parking is a trait. Retrying: a failed record comes again by itself, and a handler that wants to retry within an
 //! invocation asks its budget first.
+//!
+//! # Figures
+//!
+//! Of 1,000 records of 2,839 bytes with both images (`benches/batch/mod.rs`), by `cargo bench -p sagaline-stream --bench decode` on a machine
+//! of two cores that was busy with builds (load 4), which costs every line alike: splitting 384,000 records/s; splitting with `serde_json`'s
+//! `RawValue`, for comparison, 281,000; splitting, decoding and visiting every value of both images 107,000; the same with all of them held
+//! and run through the engine 99,000, against 95,000 when they are only held: what the engine adds a record is below the noise of 0.6 µs.
+//! Of the third line alone, a few minutes later: 125,000 records/s at 88 % of a core, which is 142,000 a second of processor time.
+//!
+//! Memory, by `cargo test -p sagaline-stream --test memory -- --nocapture`, counted by the allocator: 2.96 times the event at the peak, the
+//! event itself included, with 26 allocations a record, none of them for a scalar.
 //!
 //! # References
 //!
@@ -95,6 +108,8 @@ mod response;
 
 mod engine;
 
+pub mod guard;
+
 pub use attribute::Attribute;
 pub use batch::{Batch, NotAnEvent};
 pub use budget::{Budget, Invocation, Limits, Remaining};
@@ -102,13 +117,13 @@ pub use counts::{Counts, Dimensions, NAMESPACE};
 pub use engine::{Answers, BatchHandler, Engine, MessageHandler, RecordHandler};
 pub use failure_document::{FailureDocument, NotAFailureDocument, StreamRange};
 pub use image::Image;
-pub use number::{NumberError, parse_integer};
+pub use number::{Decimal, NumberError, parse_integer};
 pub use outcome::{Handled, InvocationError, Outcome, Report};
 pub use parking::{MemoryParking, Parked, Parking};
 pub use record::{Change, EventName, Origin, Record, Undecodable, UserIdentity, table_name};
 pub use response::BatchResponse;
 pub use sequence::SequenceNumber;
 pub use sqs::{BadMessage, Message, SqsBatch};
-pub use time::EpochMillis;
+pub use time::{EpochMillis, EpochSeconds};
 pub use typed::DecodeError;
 pub use verdict::{BoxError, Disposition, Ending, Failure, Verdict, combine};

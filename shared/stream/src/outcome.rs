@@ -59,8 +59,8 @@ pub struct Report {
 }
 
 impl Report {
-    /// One CloudWatch EMF object for the batch: the counts as [`Counts::emf`], with `Lanes`, `RecordsBlocked`, and, where known,
-    /// `IteratorAge` and `LowestFailedAge`. An unknown age has no data point, for a missing point is not a zero (F-ESM-19).
+    /// One CloudWatch EMF object for the batch: the counts as [`Counts::emf`], with `Lanes`, `RecordsBlocked`, `BatchStarved` (1 if the time
+    /// was up before a single record was settled: alarm on it), and, where known, `IteratorAge` and `LowestFailedAge`. An unknown age has no data point, for a missing point is not a zero (F-ESM-19).
     #[must_use]
     pub fn emf(&self, dimensions: Dimensions<'_>, at: EpochMillis) -> String {
         let count = |name, value: usize| Extra {
@@ -79,6 +79,7 @@ impl Report {
         let extras: Vec<Extra> = [
             count("Lanes", self.lanes),
             count("RecordsBlocked", self.blocked),
+            count("BatchStarved", usize::from(self.starved)),
         ]
         .into_iter()
         .chain(age("IteratorAge", self.iterator_age))

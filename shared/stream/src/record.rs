@@ -312,12 +312,20 @@ impl<'a> Undecodable<'a> {
 /// # use sagaline_stream::table_name;
 /// assert_eq!(table_name("arn:aws-cn:dynamodb:cn-north-1:123456789012:table/orders/stream/2026-01-31T08:30:00.000"), Some("orders"));
 /// assert_eq!(table_name("arn:aws:dynamodb:ddblocal:000000000000:table/orders"), Some("orders"));
+/// assert_eq!(table_name("arn:scylla:alternator:alternator_orders:scylla:table/orders"), Some("orders"));
 /// assert_eq!(table_name("arn:aws:sqs:eu-west-1:123456789012:queue"), None);
+/// assert_eq!(table_name("arn:aws:glue:eu-west-1:123456789012:table/audit/orders"), None);
 /// ```
 #[must_use]
 pub fn table_name(arn: &str) -> Option<&str> {
-    let (_, rest) = arn.split_once(":table/")?;
-    rest.split('/').next().filter(|name| !name.is_empty())
+    let mut parts = arn.splitn(6, ':');
+    let (Some("arn"), Some(_), Some("dynamodb" | "alternator")) =
+        (parts.next(), parts.next(), parts.next())
+    else {
+        return None;
+    };
+    let resource = parts.nth(2)?.strip_prefix("table/")?;
+    resource.split('/').next().filter(|name| !name.is_empty())
 }
 
 /// Decodes the raw records of a batch, each on its own, with one reader for all.

@@ -37,13 +37,53 @@ impl EpochMillis {
                 .saturating_add(i64::try_from(length.as_millis()).unwrap_or(i64::MAX)),
         )
     }
+
+    /// The time to live of what is to be kept for `length` from this moment on; `None` when it ends outside of what DynamoDB takes.
+    #[must_use]
+    pub fn expiry_after(self, length: Duration) -> Option<EpochSeconds> {
+        EpochSeconds::new(self.after(length).0.div_euclid(1_000))
+    }
 }
 
-/// RFC 3339 in UTC with milliseconds: `2026-01-31T08:30:00.000Z`. A moment outside the calendar's years shows as 1970.
+/// A time to live as DynamoDB wants it: seconds since 1970-01-01T00:00:00Z. It ignores any other unit (F-TTL-1), so this type refuses it.
+///
+/// ```
+/// # use sagaline_stream::EpochSeconds;
+/// assert!(EpochSeconds::new(1_764_500_000).is_some());
+/// assert_eq!(EpochSeconds::new(1_764_500_000_000), None, "these are milliseconds");
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(transparent)]
+pub struct EpochSeconds(i64);
+
+impl EpochSeconds {
+    /// The last second of the year 2286. A value in milliseconds lies far above it.
+    const LAST: i64 = 9_999_999_999;
+
+    /// `None` if the number cannot be seconds: negative, or so large that it must be milliseconds.
+    #[must_use]
+    pub const fn new(seconds: i64) -> Option<Self> {
+        if seconds >= 0 && seconds <= Self::LAST {
+            Some(Self(seconds))
+        } else {
+            None
+        }
+    }
+
+    /// The count of seconds.
+    #[must_use]
+    pub const fn as_seconds(self) -> i64 {
+        self.0
+    }
+}
+
+/// RFC 3339 in UTC with milliseconds: `2026-01-31T08:30:00.000Z`; a moment outside the calendar's years as its count of milliseconds.
 impl fmt::Display for EpochMillis {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let time = jiff::Timestamp::from_millisecond(self.0).unwrap_or(jiff::Timestamp::UNIX_EPOCH);
-        write!(f, "{}", time.strftime("%Y-%m-%dT%H:%M:%S.%3fZ"))
+        match jiff::Timestamp::from_millisecond(self.0) {
+            Ok(time) => write!(f, "{}", time.strftime("%Y-%m-%dT%H:%M:%S.%3fZ")),
+            Err(_) => write!(f, "{} ms", self.0),
+        }
     }
 }
 
@@ -127,8 +167,32 @@ mod tests {
         check("0", None, None);
         check("-5", None, None);
         check("12", Some("MILLISECOND"), None);
+        // A named unit that leads nowhere is not believed, whichever it is.
+        check(
+            "1764500000250",
+            Some("MICROSECOND"),
+            Some("2025-11-30T10:53:20.250Z"),
+        );
+        check(
+            "1764500000250125",
+            Some("SECOND"),
+            Some("2025-11-30T10:53:20.250Z"),
+        );
+        check(
+            "1.764500000250125E15",
+            Some("MICROSECOND"),
+            Some("2025-11-30T10:53:20.250Z"),
+        );
         check("soon", None, None);
         check("1E120", None, None);
         check("1E-120", None, None);
+    }
+
+    #[test]
+    fn a_moment_outside_the_calendar_is_not_shown_as_another() {
+        assert_eq!(
+            EpochMillis(i64::MAX).to_string(),
+            format!("{} ms", i64::MAX)
+        );
     }
 }

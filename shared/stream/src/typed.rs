@@ -7,7 +7,7 @@
 use crate::attribute::Attribute;
 use crate::image::Image;
 use crate::json::{RawString, Scanner, Syntax};
-use crate::number::Decimal;
+use crate::number::is_number;
 use std::borrow::Cow;
 use std::cmp::Ordering;
 use std::fmt;
@@ -300,7 +300,7 @@ fn digits<'a>(scan: &mut Scanner<'a>, what: &'static str) -> Result<Cow<'a, str>
         return text(scan, what);
     }
     let number = scan.number();
-    if Decimal::parse(number).is_none() {
+    if !is_number(number) {
         return Err(fault(what));
     }
     Ok(Cow::Borrowed(number))

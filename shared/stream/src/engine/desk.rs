@@ -1,6 +1,7 @@
 //! From a handler's result to an ending: the one place where a disposition becomes an action.
 
 use super::board::Slot;
+use super::sorted::Entry;
 use crate::budget::Budget;
 use crate::parking::{Parked, Parking};
 use crate::record::Origin;
@@ -72,6 +73,16 @@ impl<P: Parking> Desk<'_, P> {
                     fatal: Some(failure),
                     ..Slot::failed(why)
                 }
+            }
+        }
+    }
+
+    /// Settles what stands at a place without being a record to run.
+    pub(super) async fn turn_away(&self, entry: Option<Entry<'_, '_>>) -> Slot {
+        match entry {
+            Some(Entry::Broken(broken)) => self.reject(broken.origin(), broken.error()).await,
+            Some(Entry::Record(_) | Entry::Twin) | None => {
+                Slot::failed("the engine lost the record")
             }
         }
     }

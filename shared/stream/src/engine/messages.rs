@@ -15,6 +15,44 @@ use std::future::Future;
 
 /// A consumer of a queue.
 ///
+/// ```
+/// use sagaline_stream::{
+///     Budget, Engine, EpochMillis, Failure, Invocation, MemoryParking, Message, MessageHandler, Remaining, SqsBatch, Verdict,
+/// };
+///
+/// struct Mailer;
+///
+/// impl MessageHandler for Mailer {
+///     async fn handle(&self, message: &Message<'_>, _: &Budget) -> Result<Verdict, Failure> {
+///         match message.body() {
+///             "later" if message.receive_count() > Some(20) => Err(Failure::poison("failed too often")),
+///             "later" => Err(Failure::retry("the mail server is away")),
+///             _ => Ok(Verdict::Done),
+///         }
+///     }
+/// }
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let payload = br#"{"Records":[
+///     {"messageId":"m-1","body":"hello","attributes":{"ApproximateReceiveCount":"1"},"eventSource":"aws:sqs"},
+///     {"messageId":"m-2","body":"later","attributes":{"ApproximateReceiveCount":"1"},"eventSource":"aws:sqs"},
+///     {"messageId":"m-3","body":"later","attributes":{"ApproximateReceiveCount":"21"},"eventSource":"aws:sqs"}
+/// ]}"#;
+/// let invocation = Invocation {
+///     function: "mailer".into(),
+///     request_id: "r-1".into(),
+///     received_at: EpochMillis::new(1_764_500_000_000),
+///     remaining: Remaining::Unknown,
+/// };
+/// let engine = Engine::new("mailer", MemoryParking::default());
+/// let outcome = engine.run_messages(&SqsBatch::parse(payload)?, &Mailer, &invocation).await?;
+/// assert_eq!(serde_json::to_string(&outcome.response)?, r#"{"batchItemFailures":[{"itemIdentifier":"m-2"}]}"#);
+/// assert_eq!(engine.parking().kept()[0].event_id.as_deref(), Some("m-3"));
+/// # Ok(())
+/// # }
+/// ```
+///
 /// # Contract
 /// As for [`RecordHandler`](crate::RecordHandler). What fails comes again after its visibility time-out, with a receive count one
 /// higher ([`Message::receive_count`], F-SQS-2).
@@ -49,11 +87,7 @@ impl<P: Parking> Engine<P> {
     ) -> Result<Outcome, InvocationError> {
         let budget = Budget::start(invocation, &self.limits);
         let board = Board::new(batch.messages().len());
-        let desk = Desk {
-            consumer: &self.consumer,
-            parking: &self.parking,
-            budget: &budget,
-        };
+        let desk = self.desk(&budget);
 
         let mut plan = Plan::default();
         for (place, message) in batch.messages().iter().enumerate() {

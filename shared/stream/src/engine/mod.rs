@@ -27,8 +27,9 @@ pub use messages::MessageHandler;
 pub use records::RecordHandler;
 pub use whole::{Answers, BatchHandler};
 
-use crate::budget::Limits;
+use crate::budget::{Budget, Limits};
 use crate::parking::Parking;
+use desk::Desk;
 use std::borrow::Cow;
 
 /// Runs batches for one consumer. Made once a process.
@@ -98,6 +99,14 @@ impl<P: Parking> Engine<P> {
     #[must_use]
     pub fn consumer(&self) -> &str {
         &self.consumer
+    }
+
+    fn desk<'d>(&'d self, budget: &'d Budget) -> Desk<'d, P> {
+        Desk {
+            consumer: &self.consumer,
+            parking: &self.parking,
+            budget,
+        }
     }
 
     /// Where poison goes.

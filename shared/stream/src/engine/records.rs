@@ -51,11 +51,7 @@ impl<P: Parking> Engine<P> {
         let budget = Budget::start(invocation, &self.limits);
         let sorted = Sorted::new(batch);
         let board = Board::new(batch.len());
-        let desk = Desk {
-            consumer: &self.consumer,
-            parking: &self.parking,
-            budget: &budget,
-        };
+        let desk = self.desk(&budget);
 
         let mut plan = Plan::default();
         for place in 0..batch.len() {
@@ -94,8 +90,7 @@ impl<H: RecordHandler, P: Parking> Work for RecordWork<'_, '_, H, P> {
                 let handling = async { self.handler.handle(record, self.desk.budget).await };
                 self.desk.run(record.origin(), handling).await
             }
-            Some(Entry::Broken(broken)) => self.desk.reject(broken.origin(), broken.error()).await,
-            Some(Entry::Twin) | None => Slot::failed("the engine lost the record"),
+            other => self.desk.turn_away(other).await,
         }
     }
 }

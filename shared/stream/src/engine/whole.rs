@@ -18,6 +18,65 @@ use std::sync::{Mutex, PoisonError};
 
 /// A consumer that handles all records of a batch at once.
 ///
+/// ```
+/// use sagaline_stream::{
+///     Answers, Batch, BatchHandler, Budget, Engine, EpochMillis, Failure, Invocation, MemoryParking, Record, Remaining, Verdict,
+/// };
+///
+/// /// A sink that takes many documents a call and answers for each.
+/// struct Bulk;
+///
+/// impl Bulk {
+///     async fn send(&self, documents: &[&str]) -> Vec<u16> {
+///         documents.iter().map(|document| if document.contains("busy") { 429 } else { 201 }).collect()
+///     }
+/// }
+///
+/// impl BatchHandler for Bulk {
+///     async fn handle_batch(&self, records: &[Record<'_>], answers: &Answers, budget: &Budget) -> Result<(), Failure> {
+///         let mut sent = Vec::new();
+///         for (index, record) in records.iter().enumerate() {
+///             match record.require_new_image() {
+///                 Ok(image) => sent.push((index, image.s("id").unwrap_or_default())),
+///                 Err(failure) => answers.set(index, Err(failure)),
+///             }
+///         }
+///         let documents: Vec<&str> = sent.iter().map(|(_, document)| *document).collect();
+///         // Dropped when the time is up; what has no answer then comes again.
+///         let statuses = budget.within(self.send(&documents)).await?;
+///         for ((index, _), status) in sent.into_iter().zip(statuses) {
+///             answers.set(index, match status {
+///                 201 => Ok(Verdict::Done),
+///                 409 => Ok(Verdict::Stale),
+///                 429 => Err(Failure::retry("the sink is busy")),
+///                 other => Err(Failure::poison(format!("the sink refuses it with {other}"))),
+///             });
+///         }
+///         Ok(())
+///     }
+/// }
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let payload = br#"{"Records":[
+///     {"eventName":"INSERT","dynamodb":{"SequenceNumber":"1100","NewImage":{"id":{"S":"o-1"}}}},
+///     {"eventName":"INSERT","dynamodb":{"SequenceNumber":"1200","NewImage":{"id":{"S":"busy"}}}},
+///     {"eventName":"MODIFY","dynamodb":{"SequenceNumber":"1300"}}
+/// ]}"#;
+/// let invocation = Invocation {
+///     function: "indexer".into(),
+///     request_id: "r-1".into(),
+///     received_at: EpochMillis::new(1_764_500_000_000),
+///     remaining: Remaining::Unknown,
+/// };
+/// let engine = Engine::new("indexer", MemoryParking::default());
+/// let outcome = engine.run_batch(&Batch::parse(payload)?, &Bulk, &invocation).await?;
+/// assert_eq!(outcome.response.identifiers().collect::<Vec<_>>(), ["1200"]);
+/// assert_eq!((outcome.counts().done(), outcome.counts().parked(), outcome.counts().failed()), (1, 1, 1));
+/// # Ok(())
+/// # }
+/// ```
+///
 /// # Contract
 /// As for [`RecordHandler`](crate::RecordHandler). The order of the records is the order of the stream; keeping it per item is the
 /// handler's business.
@@ -91,11 +150,7 @@ impl<P: Parking> Engine<P> {
         let budget = Budget::start(invocation, &self.limits);
         let sorted = Sorted::new(batch);
         let board = Board::new(batch.len());
-        let desk = Desk {
-            consumer: &self.consumer,
-            parking: &self.parking,
-            budget: &budget,
-        };
+        let desk = self.desk(&budget);
         let answers = Answers::new(sorted.records.len());
         let mut whole = None;
 
@@ -189,8 +244,7 @@ impl<P: Parking> Work for WholeWork<'_, '_, P> {
                     answer.unwrap_or_else(|| Err(Failure::retry("the engine lost the answer")));
                 self.desk.settle(record.origin(), answer).await
             }
-            Some(Entry::Broken(broken)) => self.desk.reject(broken.origin(), broken.error()).await,
-            Some(Entry::Twin) | None => Slot::failed("the engine lost the record"),
+            other => self.desk.turn_away(other).await,
         }
     }
 }

@@ -259,3 +259,74 @@ fn attributes_of_old_global_tables_are_stripped_from_the_top_of_an_image_only() 
         Some(r#"{"id":{"S":"a"},"inner":{"M":{"aws:rep:mine":{"S":"kept"}}}}"#)
     );
 }
+
+// C-04 (this crate's other half)
+#[test]
+fn a_sequence_number_sent_as_a_json_number_keeps_all_its_digits() {
+    for digits in ["7", "9100000000000000000000000000000000000042", "0"] {
+        let raw = format!(
+            r#"{{"eventName":"REMOVE","dynamodb":{{"SequenceNumber":{digits},"Keys":{{"n":{{"N":{digits}}}}}}}}}"#
+        );
+        let record = decoded(&raw);
+        assert_eq!(
+            record.sequence().map(|number| number.as_str()),
+            Some(digits)
+        );
+        assert_eq!(record.keys().and_then(|keys| keys.n("n")), Some(digits));
+    }
+}
+
+#[test]
+fn an_identity_that_says_nothing_is_none() {
+    for identity in [
+        "null",
+        "{}",
+        "\"Service\"",
+        r#"{"type":null}"#,
+        r#"{"other":"x"}"#,
+    ] {
+        let raw = format!(
+            r#"{{"eventName":"REMOVE","userIdentity":{identity},"dynamodb":{{"OldImage":{{"expires_at":{{"N":"1764400000"}}}},"ApproximateCreationDateTime":1764500000}}}}"#
+        );
+        let record = decoded(&raw);
+        assert_eq!(record.user_identity(), None, "{identity}");
+        assert!(!record.is_ttl_delete() && record.is_probable_ttl_delete("expires_at"));
+    }
+}
+
+#[test]
+fn the_table_is_named_by_the_arn_in_every_form_seen() {
+    #[track_caller]
+    fn check(arn: &str, expected: Option<&str>) {
+        assert_eq!(sagaline_stream::table_name(arn), expected, "{arn}");
+    }
+    let stream = "stream/2026-01-31T08:30:00.000";
+    check(
+        &format!("arn:aws:dynamodb:eu-west-1:123456789012:table/a.b-c_D/{stream}"),
+        Some("a.b-c_D"),
+    );
+    check(
+        &format!("arn:aws-us-gov:dynamodb:us-gov-west-1:123456789012:table/t/{stream}"),
+        Some("t"),
+    );
+    check(
+        &format!("arn:aws:dynamodb:ddblocal:000000000000:table/t/{stream}"),
+        Some("t"),
+    );
+    check("arn:aws:dynamodb::000000000000:table/t", Some("t"));
+    check(
+        "arn:aws:dynamodb:eu-west-1:123456789012:table/t/index/by_status",
+        Some("t"),
+    );
+    check("arn:aws:dynamodb:eu-west-1:123456789012:table/", None);
+    check(
+        "arn:aws:dynamodb:eu-west-1:123456789012:global-table/t",
+        None,
+    );
+    check(
+        "arn:aws:kinesis:eu-west-1:123456789012:stream/table/t",
+        None,
+    );
+    check("arn:aws:dynamodb", None);
+    check("", None);
+}

@@ -12,6 +12,8 @@ mod engine;
 #[cfg(test)]
 mod failures;
 #[cfg(test)]
+mod guard;
+#[cfg(test)]
 mod model;
 #[cfg(test)]
 mod neighbours;

@@ -5,8 +5,8 @@ use crate::common::{
 };
 use sagaline_stream::Ending::{Done, Failed};
 use sagaline_stream::{
-    Answers, Batch, BatchHandler, Budget, Engine, EpochMillis, Failure, Limits, MemoryParking,
-    Record, RecordHandler, Remaining, Verdict,
+    Answers, Batch, BatchHandler, Budget, Dimensions, Engine, EpochMillis, Failure, Limits,
+    MemoryParking, Record, RecordHandler, Remaining, Verdict,
 };
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
@@ -224,6 +224,12 @@ async fn a_batch_that_settles_no_record_in_its_time_says_so() {
     )
     .await;
     assert!(outcome.report.starved);
+    let dimensions = Dimensions {
+        function: "f",
+        consumer: "c",
+    };
+    let emf = outcome.report.emf(dimensions, EpochMillis::new(0));
+    assert!(emf.contains(r#""BatchStarved":1"#), "{emf}");
     assert_eq!(endings(&outcome.report), [Failed, Failed]);
     let outcome = run_limited(
         &records,
