@@ -183,7 +183,7 @@ pub enum Change {
         /// Now.
         at: Timestamp,
     },
-    /// Ended by an operator, with whatever was left.
+    /// Ended by an operator, with whatever was left. An order that had ended keeps its end.
     OrderAbandoned {
         /// Why, and what was agreed.
         comment: String,
@@ -208,7 +208,6 @@ impl Change {
             | Self::NoticeDelayed { .. }
             | Self::AlarmRaised { .. }
             | Self::Nudged { .. }
-            | Self::ConfirmationDelayed { .. }
             | Self::CancelNoted { .. }
             | Self::Shipped { .. } => false,
             Self::StockReserved { .. }
@@ -226,6 +225,7 @@ impl Change {
             | Self::PaymentUndone { .. }
             | Self::OrderConfirmed { .. }
             | Self::ConfirmationPublished
+            | Self::ConfirmationDelayed { .. }
             | Self::UnwindStarted { .. }
             | Self::OrderCancelled
             | Self::OrderRejected

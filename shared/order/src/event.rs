@@ -97,6 +97,8 @@ pub enum Event {
     },
     /// An operator: whatever waits for a later attempt or enquiry is to be done now.
     Nudged,
+    /// An operator: the step that the order stands in is tried again at once.
+    StepRetried,
     /// An operator: a stuck undo is tried again, with its refusals and its deadline counted anew.
     UndoRetried,
     /// An operator: the payment was undone outside.
@@ -161,6 +163,7 @@ impl Event {
             Self::AttentionDue => "AttentionDue",
             Self::CommitPoisoned { .. } => "CommitPoisoned",
             Self::Nudged => "nudge",
+            Self::StepRetried => "retry-step",
             Self::UndoRetried => "retry-undo",
             Self::UndoMarked { .. } => "mark-undone",
             Self::Parked { .. } => "park",
@@ -178,6 +181,7 @@ impl Event {
         matches!(
             self,
             Self::Nudged
+                | Self::StepRetried
                 | Self::UndoRetried
                 | Self::UndoMarked { .. }
                 | Self::Parked { .. }

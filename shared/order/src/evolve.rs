@@ -4,7 +4,7 @@
 use crate::decide::pending::wake_at;
 use crate::{
     Attention, Change, Context, Decision, End, Event, LastEvent, Notice, NoticeKind, OpId, Order,
-    State, Step, StepStatus, Timestamp, Undo, Unwind,
+    SCHEMA, State, Step, StepStatus, Timestamp, Undo, Unwind,
 };
 
 /// The order after one change. Total: a change that does not fit leaves the order as it is.
@@ -234,8 +234,19 @@ pub fn evolve(mut order: Order, change: &Change) -> Order {
         }
         Change::Nudged { at } => nudge(&mut order, *at),
         Change::OrderAbandoned { comment, at } => {
-            order.state = State::Cancelled;
-            order.attention = None;
+            let from = order.attention.take().map(|attention| attention.from);
+            order.state = match from {
+                Some(State::Rejected) => State::Rejected,
+                Some(
+                    State::Placed
+                    | State::Paying
+                    | State::Confirmed
+                    | State::Unwinding
+                    | State::Cancelled
+                    | State::NeedsOperator,
+                )
+                | None => State::Cancelled,
+            };
             order
                 .notices
                 .retain(|notice| notice.kind != NoticeKind::OrderNeedsAttention);
@@ -281,6 +292,7 @@ pub fn apply(
 ) -> Order {
     let mut next = decision.changes.iter().fold(order.clone(), evolve);
     next.version = order.version.next();
+    next.schema = SCHEMA;
     next.updated_at = context.now;
     if event.is_operators() {
         next.transitions = 0;

@@ -1,7 +1,6 @@
 //! Identifiers. Each kind is a type of its own, checked when it is made.
 
 use serde::{Deserialize, Serialize};
-use sha2::{Digest, Sha256};
 use uuid::Uuid;
 
 /// The namespace of every derived UUID of this system; the parts of a name are joined with LF.
@@ -146,10 +145,14 @@ impl RequestId {
         Self(format!("callback#{event_id}"))
     }
 
-    /// True for the ids that the pipeline makes itself.
+    /// True for the ids that the pipeline makes itself. A report's id is its sender's word, as a caller's is: it has one `#`, the others have two.
     #[must_use]
     pub fn is_internal(&self) -> bool {
-        self.0.contains('#')
+        let of_a_report = self
+            .0
+            .strip_prefix("callback#")
+            .is_some_and(|event_id| !event_id.contains('#'));
+        self.0.contains('#') && !of_a_report
     }
 
     /// The text.
@@ -224,70 +227,9 @@ impl std::fmt::Display for Version {
     }
 }
 
-/// SHA-256 over what a caller asked for, in canonical JSON: tells a repeat from another request under the same id.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(transparent)]
-pub struct PayloadHash(String);
-
-impl PayloadHash {
-    /// Of a JSON value. Object keys are sorted by their UTF-8 bytes at every level, nothing else is touched.
-    #[must_use]
-    pub fn of(payload: &serde_json::Value) -> Self {
-        let mut text = String::new();
-        canonical(payload, &mut text);
-        Self(hex::encode(Sha256::digest(text.as_bytes())))
-    }
-
-    /// As it stands in a stored guard.
-    #[must_use]
-    pub fn stored(text: impl Into<String>) -> Self {
-        Self(text.into())
-    }
-
-    /// Lower-case hex.
-    #[must_use]
-    pub fn as_str(&self) -> &str {
-        &self.0
-    }
-}
-
-fn canonical(value: &serde_json::Value, out: &mut String) {
-    match value {
-        serde_json::Value::Object(map) => {
-            let mut names: Vec<_> = map.iter().collect();
-            names.sort_by(|a, b| a.0.as_bytes().cmp(b.0.as_bytes()));
-            out.push('{');
-            for (i, (name, inner)) in names.into_iter().enumerate() {
-                if i > 0 {
-                    out.push(',');
-                }
-                out.push_str(&serde_json::Value::from(name.as_str()).to_string());
-                out.push(':');
-                canonical(inner, out);
-            }
-            out.push('}');
-        }
-        serde_json::Value::Array(items) => {
-            out.push('[');
-            for (i, inner) in items.iter().enumerate() {
-                if i > 0 {
-                    out.push(',');
-                }
-                canonical(inner, out);
-            }
-            out.push(']');
-        }
-        serde_json::Value::Null
-        | serde_json::Value::Bool(_)
-        | serde_json::Value::Number(_)
-        | serde_json::Value::String(_) => out.push_str(&value.to_string()),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use serde_json::json;
 
     #[test]
     fn a_callers_id_holds_no_hash_sign_and_has_a_length() {
@@ -311,16 +253,5 @@ mod tests {
             OpId::derive(&order, "pay", "undo")
         );
         assert_eq!(order.shard(16), crc32fast::hash(b"o-1") % 16);
-    }
-
-    #[test]
-    fn the_hash_ignores_the_order_of_keys_only() {
-        let a = PayloadHash::of(&json!({"b": [1, 2], "a": {"y": 1, "x": null}}));
-        let b = PayloadHash::of(&json!({"a": {"x": null, "y": 1}, "b": [1, 2]}));
-        assert_eq!(a, b);
-        assert_ne!(
-            a,
-            PayloadHash::of(&json!({"a": {"x": null, "y": 1}, "b": [2, 1]}))
-        );
     }
 }

@@ -6,8 +6,8 @@ use serde::Deserialize;
 
 use crate::order::SCHEMA;
 use crate::{
-    Context, Currency, LastEvent, Line, Minor, Order, OrderId, PayloadHash, Quantity, RequestId,
-    Shipping, Sku, State, Steps, UserId, Version,
+    Context, Currency, LastEvent, Line, Minor, Order, OrderId, Quantity, RequestId, Shipping, Sku,
+    State, Steps, UserId, Version,
 };
 
 /// The most lines an order may have: so that placing with stock fits one transaction of 100 actions (F-TX-1).
@@ -91,8 +91,8 @@ pub struct NewOrder {
     pub order: Order,
     /// The id that makes the placement happen once.
     pub request_id: RequestId,
-    /// Over what the caller gave, nothing minted.
-    pub payload_hash: PayloadHash,
+    /// What the caller gave, nothing minted: [`OrderInput::payload`] tells a repeat from another request under the same id.
+    pub input: OrderInput,
     /// The full phone, for the keyed look-up; stored nowhere.
     pub phone: Option<String>,
 }
@@ -122,7 +122,7 @@ impl OrderInput {
         Ok(input)
     }
 
-    /// What the payload hash covers: the caller's own words, without the request id itself.
+    /// What the hash in the request guard covers: the caller's own words, without the request id itself.
     #[must_use]
     pub fn payload(&self) -> serde_json::Value {
         let lines: Vec<_> = self
@@ -207,7 +207,7 @@ impl OrderInput {
         Ok(NewOrder {
             order,
             request_id,
-            payload_hash: PayloadHash::of(&self.payload()),
+            input: self.clone(),
             phone: self.phone.clone(),
         })
     }

@@ -26,6 +26,7 @@ mod ids;
 mod money;
 
 mod order;
+mod schema;
 
 mod change;
 mod config;
@@ -46,8 +47,8 @@ pub use decision::{Decision, TableEffect, Verdict};
 pub use event::Event;
 pub use evolve::{Cause, apply, evolve};
 pub use ids::{
-    BadId, NAMESPACE, OpId, OrderId, PayloadHash, PaymentId, RefundId, RequestId, Sku, UserId,
-    Version, derived_uuid,
+    BadId, NAMESPACE, OpId, OrderId, PaymentId, RefundId, RequestId, Sku, UserId, Version,
+    derived_uuid,
 };
 pub use input::{
     BadInput, LineInput, MAX_ATTRIBUTE_BYTES, MAX_ATTRIBUTES, MAX_LINES, MAX_PAYMENT_TOKEN,
@@ -59,4 +60,5 @@ pub use order::{
     Step, StepStatus, Steps, Undo, Unwind,
 };
 pub use requests::request_id;
-pub use time::{EpochSeconds, Seconds, Timestamp};
+pub use schema::{BadSchema, upcast};
+pub use time::{Seconds, Timestamp};

@@ -8,7 +8,7 @@ use crate::{
     Currency, Minor, OpId, OrderId, PaymentId, Quantity, RefundId, Sku, Timestamp, UserId, Version,
 };
 
-/// The shape of the head that this code writes.
+/// The shape of the head that this code writes; see [`upcast`](crate::upcast).
 pub const SCHEMA: u32 = 1;
 
 /// Where an order stands in its saga.

@@ -44,6 +44,7 @@ pub fn request_id(order: &Order, event: &Event) -> RequestId {
         | Event::AttentionDue
         | Event::CommitPoisoned { .. }
         | Event::Nudged
+        | Event::StepRetried
         | Event::UndoRetried
         | Event::UndoMarked { .. }
         | Event::Parked { .. }

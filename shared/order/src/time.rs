@@ -67,12 +67,6 @@ impl Timestamp {
         self.format("%Y-%m-%d")
     }
 
-    /// Whole seconds since 1970, as a DynamoDB time-to-live value.
-    #[must_use]
-    pub fn expiry_after(self, length: Seconds) -> EpochSeconds {
-        EpochSeconds(self.plus(length).0.div_euclid(1000))
-    }
-
     fn format(self, pattern: &str) -> String {
         // The constructor admits only what jiff can hold, so the fallback is never seen.
         jiff::Timestamp::from_millisecond(self.0)
@@ -107,28 +101,6 @@ impl<'de> Deserialize<'de> for Timestamp {
 #[serde(transparent)]
 pub struct Seconds(pub u32);
 
-/// A DynamoDB time-to-live value: seconds since 1970. DynamoDB ignores any other unit (F-TTL-1), so the type refuses it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-#[serde(transparent)]
-pub struct EpochSeconds(i64);
-
-impl EpochSeconds {
-    /// The last second of the year 2286. A value in milliseconds lies far above it.
-    const MAX: i64 = 9_999_999_999;
-
-    /// `None` if the number cannot be seconds: negative, or so large that it must be milliseconds.
-    #[must_use]
-    pub fn new(seconds: i64) -> Option<Self> {
-        (0..=Self::MAX).contains(&seconds).then_some(Self(seconds))
-    }
-
-    /// Seconds since 1970-01-01 UTC.
-    #[must_use]
-    pub fn as_seconds(self) -> i64 {
-        self.0
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -141,16 +113,5 @@ mod tests {
         assert_eq!(Timestamp::parse_basic(&at.basic()), Some(at));
         assert_eq!(at.day(), "2026-01-31");
         assert!(at.basic() < at.plus(Seconds(1)).basic());
-    }
-
-    // C-26
-    #[test]
-    fn milliseconds_are_refused_where_seconds_belong() {
-        assert_eq!(EpochSeconds::new(1_764_500_000_000), None);
-        let written = Timestamp::from_millis(1_764_500_000_000).unwrap();
-        assert_eq!(
-            written.expiry_after(Seconds(30 * 86_400)).as_seconds(),
-            1_767_092_000
-        );
     }
 }

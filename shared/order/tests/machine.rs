@@ -249,10 +249,14 @@ fn an_operator_can_retry_mark_or_abandon_what_is_stuck() {
         },
         &c,
     );
+    assert_eq!(abandoned.state, State::Cancelled);
     assert_eq!(
-        (abandoned.state, abandoned.wake_at),
-        (State::Cancelled, None)
+        pending(&abandoned, &c),
+        Pending::Now(Command::PublishNotice),
+        "the world hears of the end"
     );
+    let abandoned = step(&abandoned, &Event::NoticePublished, &c);
+    assert_eq!(abandoned.wake_at, None);
     for event in [
         Event::UndoRetried,
         Event::UndoMarked {

@@ -1,4 +1,4 @@
-//! The state x event matrix and the state diagram, generated from the code and checked in. A changed cell fails here until the page is
+//! The generated parts of docs/saga.md: the state diagram, the settings, and the state x event matrix. A changed cell fails here until the page is
 //! written anew (`UPDATE_DOCS=1 cargo test -p sagaline-order --test matrix`) and reviewed.
 
 #![allow(
@@ -13,21 +13,65 @@ mod common;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
-use sagaline_order::{State, Verdict, decide};
+use sagaline_order::{SagaConfig, State, Verdict, decide};
 
-const PAGE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/saga-matrix.md");
+const PAGE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/saga.md");
 
 #[test]
 fn the_page_shows_what_the_code_decides() {
-    let page = page();
+    let stored = std::fs::read_to_string(PAGE).unwrap();
+    let parts = [
+        ("diagram", diagram()),
+        ("settings", settings()),
+        ("matrix", matrix()),
+    ];
+    let page = parts
+        .iter()
+        .fold(stored.clone(), |page, (name, text)| with(&page, name, text));
     if std::env::var_os("UPDATE_DOCS").is_some() {
         std::fs::write(PAGE, &page).unwrap();
+        return;
     }
-    let stored = std::fs::read_to_string(PAGE).unwrap_or_default();
     assert!(
         stored == page,
-        "docs/saga-matrix.md differs from the code: run with UPDATE_DOCS=1 and review the difference"
+        "docs/saga.md differs from the code: run with UPDATE_DOCS=1 and review the difference"
     );
+}
+
+/// The page with a generated part replaced.
+fn with(page: &str, name: &str, text: &str) -> String {
+    let (begin, end) = (
+        format!("<!-- generated: {name} -->\n"),
+        format!("<!-- end of {name} -->\n"),
+    );
+    let (before, rest) = page
+        .split_once(&begin)
+        .unwrap_or_else(|| panic!("no {begin}"));
+    let (_, after) = rest.split_once(&end).unwrap_or_else(|| panic!("no {end}"));
+    format!("{before}{begin}{text}{end}{after}")
+}
+
+fn settings() -> String {
+    let defaults = serde_json::to_value(SagaConfig::default()).unwrap();
+    let meaning = |name: &str| match name {
+        "pay_deadline_s" => "from the first payment intent until the order gives up on the payment",
+        "step_deadline_s" => "how long an intent holds: no call of it starts that might end later",
+        "unknown_grace_s" => "how long an unknown outcome is left alone before it is asked about",
+        "recheck_s" => "from \"no such payment\" until the last enquiry",
+        "undo_attempts" => "definite refusals of a refund before a person must look at it",
+        "undo_deadline_s" => {
+            "how long unknown outcomes of a refund, or of enquiries while unwinding, are tried again"
+        }
+        "transition_budget" => {
+            "commits that change the state or a step before a person must look at it"
+        }
+        other => panic!("{other} has no words"),
+    };
+    let mut text = String::from("| setting | default | meaning |\n|---|---|---|\n");
+    for (name, value) in defaults.as_object().unwrap() {
+        writeln!(text, "| `{name}` | {value} | {} |", meaning(name)).unwrap();
+    }
+    text
 }
 
 #[test]
@@ -44,16 +88,12 @@ fn every_state_and_every_event_stand_in_the_matrix() {
     assert_eq!(kinds.len(), common::events().len());
 }
 
-fn page() -> String {
-    let mut page = String::from(
-        "# The saga: every state, every event\n\nGenerated from `sagaline_order::decide` by `UPDATE_DOCS=1 cargo test -p sagaline-order --test matrix`; \
-         do not edit.\n`deadline` and `AttentionDue` are asked two days later, so that they are due.\n\n",
-    );
-    page.push_str(&diagram());
+fn matrix() -> String {
+    let mut page = String::new();
     for (name, order) in common::situations() {
         write!(
             page,
-            "\n## {name}\n\n| event | verdict | leads to | why |\n|---|---|---|---|\n"
+            "\n### {name}\n\n| event | verdict | leads to | why |\n|---|---|---|---|\n"
         )
         .unwrap();
         for event in common::events() {
@@ -107,6 +147,6 @@ fn diagram() -> String {
         )
         .unwrap();
     }
-    text.push_str("```\n\nLeft out: from every state but itself, `CommitPoisoned` leads to `NeedsOperator`.\n");
+    text.push_str("```\n");
     text
 }

@@ -1,35 +1,25 @@
 //! Cancellation, deadlines, and orders that a person must look at.
 
 use super::{ALARM_EVERY, attention, finish_unwinding, take_back, unwind};
-use crate::{Change, Context, Decision, End, Event, NoticeKind, Order, State, StepStatus};
+use crate::{Change, Context, Decision, End, NoticeKind, Order, State, StepStatus};
 
-#[expect(
-    clippy::wildcard_enum_match_arm,
-    reason = "the dispatcher is total and sends only this step's events here"
-)]
-pub(super) fn decide(order: &Order, event: &Event, context: &Context) -> Decision {
-    match event {
-        Event::CancelRequested { reason } => cancel(order, reason, context),
-        Event::DeadlinePassed => deadline(order, context),
-        Event::AttentionDue => alarm(order, context),
-        Event::CommitPoisoned { reason } => match order.state {
-            State::NeedsOperator => Decision::no_effect("a person has it already"),
-            State::Placed
-            | State::Paying
-            | State::Confirmed
-            | State::Unwinding
-            | State::Cancelled
-            | State::Rejected => attention(
-                format!("a commit was refused for good: {reason}"),
-                Vec::new(),
-                context,
-            ),
-        },
-        _ => Decision::no_effect("concerns another step"),
+pub(super) fn poisoned(order: &Order, reason: &str, context: &Context) -> Decision {
+    match order.state {
+        State::NeedsOperator => Decision::no_effect("a person has it already"),
+        State::Placed
+        | State::Paying
+        | State::Confirmed
+        | State::Unwinding
+        | State::Cancelled
+        | State::Rejected => attention(
+            format!("a commit was refused for good: {reason}"),
+            Vec::new(),
+            context,
+        ),
     }
 }
 
-fn cancel(order: &Order, reason: &str, context: &Context) -> Decision {
+pub(super) fn cancel(order: &Order, reason: &str, context: &Context) -> Decision {
     match order.state {
         State::Placed | State::Paying => finish_unwinding(
             order,
@@ -61,7 +51,7 @@ fn cancel(order: &Order, reason: &str, context: &Context) -> Decision {
     }
 }
 
-fn deadline(order: &Order, context: &Context) -> Decision {
+pub(super) fn deadline(order: &Order, context: &Context) -> Decision {
     let over = |at: Option<crate::Timestamp>| at.is_some_and(|at| at <= context.now);
     match (order.state, &order.steps.pay) {
         (State::Paying, Some(pay)) if over(pay.deadline_at) => finish_unwinding(
@@ -98,7 +88,7 @@ fn deadline(order: &Order, context: &Context) -> Decision {
     }
 }
 
-fn alarm(order: &Order, context: &Context) -> Decision {
+pub(super) fn alarm(order: &Order, context: &Context) -> Decision {
     match (&order.attention, order.state) {
         (Some(attention), State::NeedsOperator) if attention.alarm_at <= context.now => {
             let mut changes = vec![Change::AlarmRaised {

@@ -1,75 +1,71 @@
 //! The step `fulfil`: the confirmation is published, retried forward and never undone; then reports from fulfilment arrive. The other messages
 //! to the event bus are sent in the same way.
 
-use super::{attention, take_back};
-use crate::{Change, Context, Decision, Event, Order, State, Step, StepStatus};
+use super::{attention, stood, take_back};
+use crate::{Change, Context, Decision, Order, State, Step, StepStatus};
 
-#[expect(
-    clippy::wildcard_enum_match_arm,
-    reason = "the dispatcher is total and sends only this step's events here"
-)]
-pub(super) fn decide(order: &Order, event: &Event, context: &Context) -> Decision {
-    match event {
-        Event::NoticePublished | Event::NoticeDelayed { .. } => notice(order, event, context),
-        Event::ConfirmationPublished | Event::ConfirmationDelayed { .. } => {
-            confirmation(order, event, context)
-        }
-        Event::ShipmentSent { tracking } => shipment(order, tracking, context),
-        Event::FulfilmentRefused { reason } => refusal(order, reason, context),
-        _ => Decision::no_effect("concerns another step"),
+const NO_NOTICE: &str = "no notice waits";
+
+const NO_CONFIRMATION: &str = "no confirmation waits to be published";
+
+pub(super) fn notice_published(order: &Order) -> Decision {
+    if order.notices.is_empty() {
+        return Decision::no_effect(NO_NOTICE);
     }
+    Decision::applied("the notice is sent", vec![Change::NoticePublished])
 }
 
-#[expect(
-    clippy::wildcard_enum_match_arm,
-    reason = "the dispatcher is total and sends only this step's events here"
-)]
-fn notice(order: &Order, event: &Event, context: &Context) -> Decision {
+pub(super) fn notice_delayed(order: &Order, reason: &str, context: &Context) -> Decision {
     let Some(notice) = order.notices.first() else {
-        return Decision::no_effect("no notice waits");
+        return Decision::no_effect(NO_NOTICE);
     };
-    match event {
-        Event::NoticeDelayed { reason } => {
-            let retry_at = context.backoff(notice.attempt.saturating_add(1));
-            Decision::applied(
-                format!("the notice waits: {reason}"),
-                vec![Change::NoticeDelayed { retry_at }],
-            )
-        }
-        _ => Decision::applied("the notice is sent", vec![Change::NoticePublished]),
-    }
+    let retry_at = context.backoff(notice.attempt.saturating_add(1));
+    Decision::applied(
+        format!("the notice waits: {reason}"),
+        vec![Change::NoticeDelayed { retry_at }],
+    )
 }
 
-fn confirmation(order: &Order, event: &Event, context: &Context) -> Decision {
-    let open =
-        |step: &&Step| order.state == State::Confirmed && step.status != StepStatus::Succeeded;
-    let Some(fulfil) = order.steps.fulfil.as_ref().filter(open) else {
-        return Decision::no_effect("no confirmation waits to be published");
-    };
-    match (event, &order.cancel_noted) {
-        (Event::ConfirmationDelayed { reason }, _) => {
-            let retry_at = context.backoff(fulfil.attempt);
-            Decision::applied(
-                format!("the confirmation waits: {reason}"),
-                vec![Change::ConfirmationDelayed {
-                    reason: reason.clone(),
-                    retry_at,
-                }],
-            )
-        }
-        (_, Some(cancel)) => {
-            let mut changes = vec![Change::ConfirmationPublished];
+pub(super) fn published(order: &Order, context: &Context) -> Decision {
+    if open(order).is_none() {
+        return Decision::no_effect(NO_CONFIRMATION);
+    }
+    let mut changes = vec![Change::ConfirmationPublished];
+    match &order.cancel_noted {
+        Some(cancel) => {
             changes.extend(take_back(cancel, context));
             Decision::applied(
                 "published; the waiting cancellation becomes a return",
                 changes,
             )
         }
-        (_, None) => Decision::applied("published", vec![Change::ConfirmationPublished]),
+        None => Decision::applied("published", changes),
     }
 }
 
-fn shipment(order: &Order, tracking: &str, context: &Context) -> Decision {
+pub(super) fn delayed(order: &Order, reason: &str, context: &Context) -> Decision {
+    let Some(fulfil) = open(order) else {
+        return Decision::no_effect(NO_CONFIRMATION);
+    };
+    Decision::applied(
+        format!("the confirmation waits: {reason}"),
+        vec![Change::ConfirmationDelayed {
+            reason: reason.to_owned(),
+            retry_at: context.backoff(fulfil.attempt),
+        }],
+    )
+}
+
+/// The confirmation that is still to be published.
+fn open(order: &Order) -> Option<&Step> {
+    order
+        .steps
+        .fulfil
+        .as_ref()
+        .filter(|step| order.state == State::Confirmed && step.status != StepStatus::Succeeded)
+}
+
+pub(super) fn shipment(order: &Order, tracking: &str, context: &Context) -> Decision {
     match order.state {
         State::Placed | State::Paying => Decision::refused("the order is not confirmed"),
         State::Confirmed | State::NeedsOperator if order.tracking.is_some() => {
@@ -80,8 +76,16 @@ fn shipment(order: &Order, tracking: &str, context: &Context) -> Decision {
             vec![shipped(tracking)],
             context,
         ),
+        State::NeedsOperator if matches!(stood(order), State::Placed | State::Paying) => {
+            Decision::refused("the order is not confirmed")
+        }
         State::Confirmed | State::NeedsOperator => {
             Decision::applied("on its way", vec![shipped(tracking)])
+        }
+        State::Unwinding | State::Cancelled | State::Rejected
+            if order.tracking.as_deref() == Some(tracking) =>
+        {
+            Decision::no_effect("this shipment is known already")
         }
         State::Unwinding | State::Cancelled | State::Rejected => attention(
             format!("shipped ({tracking}) although it is being undone or ended"),
@@ -91,7 +95,7 @@ fn shipment(order: &Order, tracking: &str, context: &Context) -> Decision {
     }
 }
 
-fn refusal(order: &Order, reason: &str, context: &Context) -> Decision {
+pub(super) fn refusal(order: &Order, reason: &str, context: &Context) -> Decision {
     match order.state {
         State::Placed | State::Paying => Decision::refused("the order is not confirmed"),
         State::Confirmed if order.tracking.is_some() => {
@@ -106,6 +110,10 @@ fn refusal(order: &Order, reason: &str, context: &Context) -> Decision {
             };
             changes.extend(take_back(&format!("fulfilment refused: {reason}"), context));
             Decision::applied(format!("fulfilment refused: {reason}; a return"), changes)
+        }
+        // A fact that will matter again once the order goes on: its sender must not take it for settled.
+        State::NeedsOperator if stood(order) == State::Confirmed && order.tracking.is_none() => {
+            Decision::refused("the order waits for a person")
         }
         State::Unwinding | State::Cancelled | State::Rejected | State::NeedsOperator => {
             Decision::no_effect("the order is undone or ended")

@@ -1,6 +1,6 @@
 //! `decide`: an order and an event give a decision. Pure and total: every state answers every event.
 //!
-//! One file per step, each a `match` on state and event: [`reserve`], [`pay`], [`refund`] (the undoing of `pay`), [`fulfil`], [`end`] for
+//! One file per step, a function for each of its events, which answers in every state: [`reserve`], [`pay`], [`refund`] (the undoing of `pay`), [`fulfil`], [`end`] for
 //! cancellation and deadlines, and [`operator`] for what people do. [`pending`] derives what is next.
 
 mod end;
@@ -24,36 +24,41 @@ pub(crate) const ALARM_EVERY: Seconds = Seconds(3_600);
 #[must_use]
 pub fn decide(order: &Order, event: &Event, context: &Context) -> Decision {
     let decision = match event {
-        Event::StockReserved | Event::StockShort { .. } => reserve::decide(order, event, context),
-        Event::PaymentDue
-        | Event::PaymentApproved { .. }
-        | Event::PaymentPending { .. }
-        | Event::PaymentDeclined { .. }
-        | Event::PaymentUnknown { .. }
-        | Event::PaymentNotFound
-        | Event::PaymentIdClash { .. } => pay::decide(order, event, context),
-        Event::RefundDue
-        | Event::PaymentRefunded
-        | Event::RefundSucceeded { .. }
-        | Event::RefundRefused { .. }
-        | Event::RefundUnknown { .. }
-        | Event::UnwindDue => refund::decide(order, event, context),
-        Event::ConfirmationPublished
-        | Event::ConfirmationDelayed { .. }
-        | Event::NoticePublished
-        | Event::NoticeDelayed { .. }
-        | Event::ShipmentSent { .. }
-        | Event::FulfilmentRefused { .. } => fulfil::decide(order, event, context),
-        Event::Nudged
-        | Event::UndoRetried
-        | Event::UndoMarked { .. }
-        | Event::Parked { .. }
-        | Event::Unparked
-        | Event::Abandoned { .. } => operator::decide(order, event, context),
-        Event::CancelRequested { .. }
-        | Event::DeadlinePassed
-        | Event::AttentionDue
-        | Event::CommitPoisoned { .. } => end::decide(order, event, context),
+        Event::StockReserved => reserve::reserved(order, context),
+        Event::StockShort { sku, have, want } => {
+            let (have, want) = (*have, *want);
+            reserve::short(order, reserve::Shortage { sku, have, want }, context)
+        }
+        Event::PaymentDue => pay::due(order, context),
+        Event::PaymentApproved { payment_id } => pay::approved(order, payment_id, context),
+        Event::PaymentPending { payment_id } => pay::pending(order, payment_id, context),
+        Event::PaymentDeclined { reason } => pay::declined(order, reason, context),
+        Event::PaymentUnknown { reason } => pay::unknown(order, reason, context),
+        Event::PaymentNotFound => pay::not_found(order, context),
+        Event::PaymentIdClash { payment_id } => pay::clash(order, payment_id, context),
+        Event::RefundDue => refund::due(order, context),
+        Event::RefundSucceeded { refund_id } => refund::succeeded(order, refund_id),
+        Event::PaymentRefunded => refund::reported(order),
+        Event::RefundRefused { reason } => refund::refused(order, reason, context),
+        Event::RefundUnknown { reason } => refund::unknown(order, reason, context),
+        Event::UnwindDue => refund::finish(order),
+        Event::ConfirmationPublished => fulfil::published(order, context),
+        Event::ConfirmationDelayed { reason } => fulfil::delayed(order, reason, context),
+        Event::NoticePublished => fulfil::notice_published(order),
+        Event::NoticeDelayed { reason } => fulfil::notice_delayed(order, reason, context),
+        Event::ShipmentSent { tracking } => fulfil::shipment(order, tracking, context),
+        Event::FulfilmentRefused { reason } => fulfil::refusal(order, reason, context),
+        Event::CancelRequested { reason } => end::cancel(order, reason, context),
+        Event::DeadlinePassed => end::deadline(order, context),
+        Event::AttentionDue => end::alarm(order, context),
+        Event::CommitPoisoned { reason } => end::poisoned(order, reason, context),
+        Event::Nudged => operator::nudge(order, context),
+        Event::StepRetried => operator::retry_step(order, context),
+        Event::UndoRetried => operator::retry_undo(order, context),
+        Event::UndoMarked { evidence } => operator::mark_undone(order, evidence, context),
+        Event::Parked { reason } => operator::park(order, reason, context),
+        Event::Unparked => operator::unpark(order, context),
+        Event::Abandoned { comment } => operator::abandon(order, comment, context),
     };
     within_budget(order, event, decision, context)
 }
@@ -69,6 +74,7 @@ fn within_budget(order: &Order, event: &Event, decision: Decision, context: &Con
             | Event::PaymentUnknown { .. }
             | Event::RefundDue
             | Event::RefundUnknown { .. }
+            | Event::ConfirmationDelayed { .. }
     ) || (matches!(event, Event::PaymentPending { .. })
         && pay_status(order) == Some(StepStatus::Pending));
     let spends =
@@ -158,6 +164,14 @@ fn finish_unwinding(order: &Order, mut decision: Decision) -> Decision {
         decision.changes.extend(notice_of_end(unwind.to));
     }
     decision
+}
+
+/// Where an order stands, or stood before a person got it.
+fn stood(order: &Order) -> State {
+    order
+        .attention
+        .as_ref()
+        .map_or(order.state, |attention| attention.from)
 }
 
 fn pay_status(order: &Order) -> Option<StepStatus> {

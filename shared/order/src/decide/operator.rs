@@ -1,25 +1,10 @@
 //! What an operator may do. Ordinary events, decided like any other: an operator cannot bring an order where the saga could not go.
 
-use super::{attention, finish_unwinding, pay, pay_status, unwind};
-use crate::{Change, Context, Decision, End, Event, Order, State, StepStatus, TableEffect, evolve};
+use super::{attention, finish_unwinding, pay, pay_status, stood, unwind};
+use crate::evolve::notice_of_end;
+use crate::{Change, Context, Decision, End, Order, State, StepStatus, TableEffect, evolve};
 
-#[expect(
-    clippy::wildcard_enum_match_arm,
-    reason = "the dispatcher is total and sends only this step's events here"
-)]
-pub(super) fn decide(order: &Order, event: &Event, context: &Context) -> Decision {
-    match event {
-        Event::Nudged => nudge(order, context),
-        Event::UndoRetried => retry_undo(order, context),
-        Event::UndoMarked { evidence } => mark_undone(order, evidence, context),
-        Event::Parked { reason } => park(order, reason, context),
-        Event::Unparked => unpark(order, context),
-        Event::Abandoned { comment } => abandon(order, comment, context),
-        _ => Decision::no_effect("concerns another step"),
-    }
-}
-
-fn nudge(order: &Order, context: &Context) -> Decision {
+pub(super) fn nudge(order: &Order, context: &Context) -> Decision {
     let nudged = Change::Nudged { at: context.now };
     if evolve(order.clone(), &nudged) == *order {
         return Decision::no_effect("nothing waits for a later attempt");
@@ -27,7 +12,38 @@ fn nudge(order: &Order, context: &Context) -> Decision {
     Decision::applied("what waited is to be done now", vec![nudged])
 }
 
-fn retry_undo(order: &Order, context: &Context) -> Decision {
+/// The step forward. From a person's hands the order goes back to where it stood; a time to pay that is over stays over.
+pub(super) fn retry_step(order: &Order, context: &Context) -> Decision {
+    let is_open = match stood(order) {
+        State::Placed | State::Paying => true,
+        State::Confirmed => !order.is_published(),
+        State::Unwinding | State::Cancelled | State::Rejected | State::NeedsOperator => {
+            return Decision::refused(
+                "the order is being undone or ended; an undo is tried again by retry-undo",
+            );
+        }
+    };
+    if !is_open {
+        return Decision::no_effect("no step is open");
+    }
+    if order.state != State::NeedsOperator {
+        return nudge(order, context);
+    }
+    let over = order.steps.pay.as_ref().is_some_and(|pay| {
+        stood(order) == State::Paying
+            && !matches!(pay.status, StepStatus::Succeeded | StepStatus::Failed)
+            && pay.deadline_at.is_some_and(|at| at <= context.now)
+    });
+    if over {
+        return Decision::refused("the time to pay is over; unpark ends the order");
+    }
+    let mut decision = resume(order, context);
+    decision.changes.push(Change::Nudged { at: context.now });
+    decision.reason = "the step is tried again".to_owned();
+    decision
+}
+
+pub(super) fn retry_undo(order: &Order, context: &Context) -> Decision {
     if !has_open_undo(order) {
         return Decision::no_effect("no undo is open");
     }
@@ -42,16 +58,8 @@ fn retry_undo(order: &Order, context: &Context) -> Decision {
     }
 }
 
-fn mark_undone(order: &Order, evidence: &str, context: &Context) -> Decision {
-    let undoing = match &order.attention {
-        Some(attention) => attention.from,
-        None => order.state,
-    };
-    let ends = matches!(
-        undoing,
-        State::Unwinding | State::Cancelled | State::Rejected
-    );
-    if !ends || order.steps.pay.as_ref().is_none_or(|pay| pay.undone) {
+pub(super) fn mark_undone(order: &Order, evidence: &str, context: &Context) -> Decision {
+    if !is_undone_or_ended(order) || order.steps.pay.as_ref().is_none_or(|pay| pay.undone) {
         return Decision::refused("there is no payment to undo");
     }
     let mut changes = vec![Change::PaymentUndone { refund_id: None }];
@@ -64,7 +72,7 @@ fn mark_undone(order: &Order, evidence: &str, context: &Context) -> Decision {
     )
 }
 
-fn park(order: &Order, reason: &str, context: &Context) -> Decision {
+pub(super) fn park(order: &Order, reason: &str, context: &Context) -> Decision {
     match order.state {
         State::Placed | State::Paying | State::Confirmed | State::Unwinding
             if order.wake_at.is_some() =>
@@ -81,7 +89,7 @@ fn park(order: &Order, reason: &str, context: &Context) -> Decision {
     }
 }
 
-fn unpark(order: &Order, context: &Context) -> Decision {
+pub(super) fn unpark(order: &Order, context: &Context) -> Decision {
     match order.state {
         State::NeedsOperator => resume(order, context),
         State::Placed
@@ -96,10 +104,7 @@ fn unpark(order: &Order, context: &Context) -> Decision {
 /// Back to where it stood; a payment that was settled meanwhile has its consequence now.
 fn resume(order: &Order, context: &Context) -> Decision {
     let mut changes = vec![cleared(order, context)];
-    let was_paying = order
-        .attention
-        .as_ref()
-        .is_some_and(|attention| attention.from == State::Paying);
+    let was_paying = stood(order) == State::Paying;
     match pay_status(order).filter(|_| was_paying) {
         Some(StepStatus::Succeeded) => changes.push(pay::confirm(order, context)),
         Some(StepStatus::Failed) => {
@@ -110,8 +115,9 @@ fn resume(order: &Order, context: &Context) -> Decision {
     finish_unwinding(order, Decision::applied("the saga has it again", changes))
 }
 
-/// The goods come back to the stock unless they are on their way; money that is not settled stays where it is.
-fn abandon(order: &Order, comment: &str, context: &Context) -> Decision {
+/// The goods come back to the stock unless they are on their way; money that is not settled stays where it is. The world hears of the end unless
+/// it has already.
+pub(super) fn abandon(order: &Order, comment: &str, context: &Context) -> Decision {
     if order.state != State::NeedsOperator {
         return Decision::refused("only an order that waits for a person can be abandoned");
     }
@@ -124,29 +130,45 @@ fn abandon(order: &Order, comment: &str, context: &Context) -> Decision {
         comment: comment.to_owned(),
         at: context.now,
     };
-    let reason = format!("abandoned: {comment}");
-    if held && order.tracking.is_none() {
-        return Decision::applied(reason, vec![Change::StockReturned, abandoned])
-            .with(TableEffect::ReturnStock);
+    let returned = held && order.tracking.is_none();
+    let announced = matches!(stood(order), State::Cancelled | State::Rejected)
+        || order.unwind.as_ref().is_some_and(|unwind| unwind.returned);
+    let mut changes = Vec::new();
+    if returned {
+        changes.push(Change::StockReturned);
     }
-    Decision::applied(reason, vec![abandoned])
+    changes.push(abandoned);
+    if !announced {
+        changes.extend(notice_of_end(End::Cancelled));
+    }
+    let decision = Decision::applied(format!("abandoned: {comment}"), changes);
+    if returned {
+        return decision.with(TableEffect::ReturnStock);
+    }
+    decision
 }
 
+/// True while a payment may still have to be given back.
 fn has_open_undo(order: &Order) -> bool {
-    order
-        .steps
-        .pay
-        .as_ref()
-        .is_some_and(|pay| !pay.undone && pay.undo.is_some())
+    is_undone_or_ended(order)
+        && order
+            .steps
+            .pay
+            .as_ref()
+            .is_some_and(|pay| !pay.undone && pay.status != StepStatus::Failed)
+}
+
+fn is_undone_or_ended(order: &Order) -> bool {
+    matches!(
+        stood(order),
+        State::Unwinding | State::Cancelled | State::Rejected
+    )
 }
 
 /// Back to where the order stood.
 fn cleared(order: &Order, context: &Context) -> Change {
     Change::AttentionCleared {
-        to: order
-            .attention
-            .as_ref()
-            .map_or(order.state, |attention| attention.from),
+        to: stood(order),
         at: context.now,
         deadline_at: context.now.plus(context.config.undo_deadline_s),
     }

@@ -2,8 +2,8 @@
 
 use super::{attention, finish_unwinding, op, pay_status, payment_attempt, unwind};
 use crate::{
-    Change, Context, Decision, End, Event, Minor, Order, PaymentId, State, Step, StepStatus,
-    TableEffect,
+    Change, Context, Decision, End, Minor, Order, PaymentId, State, Step, StepStatus, TableEffect,
+    Timestamp,
 };
 
 /// What follows the reservation: the first payment intent, or the pivot if there is nothing to pay.
@@ -19,35 +19,16 @@ pub(super) fn begin(order: &Order, context: &Context) -> Vec<Change> {
     }]
 }
 
-pub(super) fn decide(order: &Order, event: &Event, context: &Context) -> Decision {
-    match (order.state, &order.steps.pay, event) {
-        (State::Placed, _, Event::PaymentDue) if order.steps.reserve.is_some() => {
-            Decision::applied(
-                "stock was taken at placement; the payment begins",
-                begin(order, context),
-            )
-        }
-        (State::Placed, _, Event::PaymentDue) => Decision::no_effect("the stock comes first"),
-        (State::Placed, ..) | (_, None, _) => {
-            Decision::refused("no payment was requested for this order")
-        }
-        (State::Paying, Some(pay), _) => paying(order, pay, event, context),
-        (State::Confirmed, Some(_), _) => confirmed(order, event, context),
-        (
-            State::Unwinding | State::Cancelled | State::Rejected | State::NeedsOperator,
-            Some(pay),
-            _,
-        ) => finish_unwinding(order, late(order, pay, event, context)),
-    }
-}
-
-#[expect(
-    clippy::wildcard_enum_match_arm,
-    reason = "the dispatcher is total and sends only this step's events here"
-)]
-fn paying(order: &Order, pay: &Step, event: &Event, context: &Context) -> Decision {
-    match event {
-        Event::PaymentDue => Decision::applied(
+/// An attempt may begin.
+pub(super) fn due(order: &Order, context: &Context) -> Decision {
+    match (order.state, &order.steps.pay) {
+        (State::Placed, _) if order.steps.reserve.is_some() => Decision::applied(
+            "stock was taken at placement; the payment begins",
+            begin(order, context),
+        ),
+        (State::Placed, _) => Decision::no_effect("the stock comes first"),
+        (_, None) => not_requested(),
+        (State::Paying, Some(pay)) => Decision::applied(
             "another attempt: the gateway is asked first",
             vec![Change::PaymentRequested {
                 op_id: pay.op_id,
@@ -58,154 +39,158 @@ fn paying(order: &Order, pay: &Step, event: &Event, context: &Context) -> Decisi
                     .unwrap_or_else(|| context.now.plus(context.config.pay_deadline_s)),
             }],
         ),
-        Event::PaymentApproved { payment_id } => Decision::applied(
-            "paid",
-            vec![
-                Change::PaymentSucceeded {
-                    payment_id: payment_id.clone(),
-                },
-                confirm(order, context),
-            ],
-        )
-        .with(TableEffect::LinkPayment(payment_id.clone())),
-        Event::PaymentPending { payment_id } => pending(order, payment_id, context),
-        Event::PaymentDeclined { reason } => {
-            let mut changes = vec![Change::PaymentFailed {
-                reason: reason.clone(),
-            }];
-            changes.extend(unwind(
-                End::Rejected,
-                &format!("payment declined: {reason}"),
-                context,
-            ));
-            finish_unwinding(
-                order,
-                Decision::applied(format!("payment declined: {reason}"), changes),
-            )
+        (State::Confirmed, Some(_)) => paid_already(),
+        (State::Unwinding | State::Cancelled | State::Rejected | State::NeedsOperator, Some(_)) => {
+            Decision::no_effect("the order is being undone: no payment begins")
         }
-        Event::PaymentUnknown { reason } => unknown(order, reason, context),
-        Event::PaymentNotFound => {
-            unknown(order, "the gateway no longer knows the payment", context)
-        }
-        Event::PaymentIdClash { payment_id } => clash(payment_id, context),
-        _ => not_ours(),
     }
 }
 
-#[expect(
-    clippy::wildcard_enum_match_arm,
-    reason = "the dispatcher is total and sends only this step's events here"
-)]
-fn confirmed(order: &Order, event: &Event, context: &Context) -> Decision {
-    match event {
-        Event::PaymentApproved { payment_id } | Event::PaymentPending { payment_id } => {
-            if order.payment_id.as_ref() == Some(payment_id) {
-                return Decision::no_effect("paid already");
-            }
-            attention(
-                format!("a second payment {payment_id} was reported"),
-                Vec::new(),
-                context,
-            )
+/// The pivot; late, something to be undone.
+pub(super) fn approved(order: &Order, payment_id: &PaymentId, context: &Context) -> Decision {
+    let is_known = order.payment_id.as_ref() == Some(payment_id);
+    let succeeded = Change::PaymentSucceeded {
+        payment_id: payment_id.clone(),
+    };
+    let link = TableEffect::LinkPayment(payment_id.clone());
+    match (order.state, &order.steps.pay) {
+        (State::Placed, _) | (_, None) => not_requested(),
+        (State::Paying, Some(_)) => {
+            Decision::applied("paid", vec![succeeded, confirm(order, context)]).with(link)
         }
-        Event::PaymentDeclined { .. }
-        | Event::PaymentUnknown { .. }
-        | Event::PaymentNotFound
-        | Event::PaymentDue => Decision::no_effect("paid already"),
-        Event::PaymentIdClash { payment_id } => clash(payment_id, context),
-        _ => not_ours(),
-    }
-}
-
-/// While unwinding, after the end, or while a person has it: outcomes are recorded so that they can be undone; nothing new is begun.
-#[expect(
-    clippy::wildcard_enum_match_arm,
-    reason = "the dispatcher is total and sends only this step's events here"
-)]
-fn late(order: &Order, pay: &Step, event: &Event, context: &Context) -> Decision {
-    let open = !pay.undone && matches!(pay.status, StepStatus::Requested | StepStatus::Unknown);
-    let known = order.payment_id.as_ref();
-    match event {
-        Event::PaymentDue => Decision::no_effect("the order is being undone: no payment begins"),
-        Event::PaymentApproved { payment_id } | Event::PaymentPending { payment_id }
-            if known == Some(payment_id)
-                && pay
-                    .undo
-                    .as_ref()
-                    .is_some_and(|undo| undo.status == StepStatus::Succeeded) =>
-        {
-            Decision::no_effect("this payment is undone already")
-        }
-        Event::PaymentApproved { payment_id } => {
-            if pay.status == StepStatus::Succeeded {
-                return if known == Some(payment_id) {
-                    Decision::no_effect("known; it is being undone")
-                } else {
-                    attention(
-                        format!("a second payment {payment_id} was reported"),
-                        Vec::new(),
-                        context,
-                    )
-                };
-            }
-            Decision::applied(
-                "a late payment: it will be undone",
-                vec![Change::PaymentSucceeded {
-                    payment_id: payment_id.clone(),
-                }],
-            )
-            .with(TableEffect::LinkPayment(payment_id.clone()))
-        }
-        Event::PaymentPending { payment_id } => match pay.status {
-            StepStatus::Succeeded | StepStatus::Pending => {
-                Decision::no_effect("known; it is being undone")
-            }
-            StepStatus::Requested | StepStatus::Unknown | StepStatus::Failed => {
-                pending(order, payment_id, context)
+        (State::Confirmed, Some(_)) if is_known => paid_already(),
+        (State::Confirmed, Some(_)) => second(payment_id, context),
+        (
+            State::Unwinding | State::Cancelled | State::Rejected | State::NeedsOperator,
+            Some(pay),
+        ) => match pay.status {
+            StepStatus::Succeeded | StepStatus::Pending if pay.undone && is_known => undone(),
+            StepStatus::Succeeded if is_known => being_undone(),
+            StepStatus::Succeeded => second(payment_id, context),
+            StepStatus::Pending if pay.undone => second(payment_id, context),
+            StepStatus::Requested
+            | StepStatus::Unknown
+            | StepStatus::Pending
+            | StepStatus::Failed => {
+                Decision::applied("a late payment: it will be undone", vec![succeeded]).with(link)
             }
         },
-        Event::PaymentDeclined { reason }
-            if open || pay.status == StepStatus::Pending || pay.recheck_at.is_some() =>
+    }
+}
+
+/// Taken and not decided: to be asked about, or to be voided.
+pub(super) fn pending(order: &Order, payment_id: &PaymentId, context: &Context) -> Decision {
+    let is_known = order.payment_id.as_ref() == Some(payment_id);
+    match (order.state, &order.steps.pay) {
+        (State::Placed, _) | (_, None) => not_requested(),
+        (State::Paying, Some(_)) => wait(order, payment_id, context),
+        (State::Confirmed, Some(_)) if is_known => paid_already(),
+        (State::Confirmed, Some(_)) => second(payment_id, context),
+        (
+            State::Unwinding | State::Cancelled | State::Rejected | State::NeedsOperator,
+            Some(pay),
+        ) => match pay.status {
+            StepStatus::Succeeded | StepStatus::Pending if pay.undone && is_known => undone(),
+            StepStatus::Succeeded | StepStatus::Pending if pay.undone => {
+                second(payment_id, context)
+            }
+            StepStatus::Succeeded | StepStatus::Pending => being_undone(),
+            StepStatus::Requested | StepStatus::Unknown | StepStatus::Failed => {
+                wait(order, payment_id, context)
+            }
+        },
+    }
+}
+
+/// A definite refusal: nothing was charged.
+pub(super) fn declined(order: &Order, reason: &str, context: &Context) -> Decision {
+    let mut changes = vec![Change::PaymentFailed {
+        reason: reason.to_owned(),
+    }];
+    match (order.state, &order.steps.pay) {
+        (State::Placed, _) | (_, None) => not_requested(),
+        (State::Paying, Some(_)) => {
+            let reason = format!("payment declined: {reason}");
+            changes.extend(unwind(End::Rejected, &reason, context));
+            finish_unwinding(order, Decision::applied(reason, changes))
+        }
+        (State::Confirmed, Some(_)) => paid_already(),
+        (
+            State::Unwinding | State::Cancelled | State::Rejected | State::NeedsOperator,
+            Some(pay),
+        ) if is_open(pay)
+            || pay.recheck_at.is_some()
+            || (pay.status == StepStatus::Pending && !pay.undone) =>
         {
-            Decision::applied(
-                format!("payment declined: {reason}; nothing to undo"),
-                vec![Change::PaymentFailed {
-                    reason: reason.clone(),
-                }],
-            )
+            let reason = format!("payment declined: {reason}; nothing to undo");
+            finish_unwinding(order, Decision::applied(reason, changes))
         }
-        Event::PaymentDeclined { .. } => Decision::no_effect("the payment is settled"),
-        Event::PaymentUnknown { reason } if open => unknown(order, reason, context),
-        Event::PaymentUnknown { .. } if pay.recheck_at.is_some() => {
-            let attempt = payment_attempt(order);
-            let recheck_at = Some(context.backoff(attempt));
-            Decision::applied(
-                "the last enquiry got no answer; again",
-                vec![Change::PaymentAbsent {
-                    attempt,
-                    recheck_at,
-                }],
-            )
+        (State::Unwinding | State::Cancelled | State::Rejected | State::NeedsOperator, Some(_)) => {
+            settled()
         }
-        Event::PaymentUnknown { .. } => Decision::no_effect("the payment is settled"),
-        Event::PaymentNotFound if open => {
+    }
+}
+
+/// The attempt or enquiry told nothing: asked again later.
+pub(super) fn unknown(order: &Order, reason: &str, context: &Context) -> Decision {
+    match (order.state, &order.steps.pay) {
+        (State::Placed, _) | (_, None) => not_requested(),
+        (State::Paying, Some(_)) => ask_later(order, reason, context),
+        (State::Confirmed, Some(_)) => paid_already(),
+        (
+            State::Unwinding | State::Cancelled | State::Rejected | State::NeedsOperator,
+            Some(pay),
+        ) if is_open(pay) => ask_later(order, reason, context),
+        (
+            State::Unwinding | State::Cancelled | State::Rejected | State::NeedsOperator,
+            Some(pay),
+        ) if pay.recheck_at.is_some() => {
+            let recheck_at = Some(context.backoff(payment_attempt(order)));
+            absent(order, "the last enquiry got no answer; again", recheck_at)
+        }
+        (State::Unwinding | State::Cancelled | State::Rejected | State::NeedsOperator, Some(_)) => {
+            settled()
+        }
+    }
+}
+
+/// The gateway definitely knows of no such payment. One last enquiry follows a day later: a call may have been queued somewhere.
+pub(super) fn not_found(order: &Order, context: &Context) -> Decision {
+    match (order.state, &order.steps.pay) {
+        (State::Placed, _) | (_, None) => not_requested(),
+        (State::Paying, Some(_)) => {
+            ask_later(order, "the gateway no longer knows the payment", context)
+        }
+        (State::Confirmed, Some(_)) => paid_already(),
+        (
+            State::Unwinding | State::Cancelled | State::Rejected | State::NeedsOperator,
+            Some(pay),
+        ) if is_open(pay) => {
             let recheck_at = Some(context.now.plus(context.config.recheck_s));
-            let changes = vec![Change::PaymentAbsent {
-                attempt: payment_attempt(order),
-                recheck_at,
-            }];
-            Decision::applied("the gateway has no such payment: nothing to undo", changes)
+            let reason = "the gateway has no such payment: nothing to undo";
+            finish_unwinding(order, absent(order, reason, recheck_at))
         }
-        Event::PaymentNotFound if pay.recheck_at.is_some() => Decision::applied(
-            "the last enquiry: still no such payment",
-            vec![Change::PaymentAbsent {
-                attempt: payment_attempt(order),
-                recheck_at: None,
-            }],
+        (
+            State::Unwinding | State::Cancelled | State::Rejected | State::NeedsOperator,
+            Some(pay),
+        ) if pay.recheck_at.is_some() => {
+            absent(order, "the last enquiry: still no such payment", None)
+        }
+        (State::Unwinding | State::Cancelled | State::Rejected | State::NeedsOperator, Some(_)) => {
+            settled()
+        }
+    }
+}
+
+/// The look-up of the payment names another order.
+pub(super) fn clash(order: &Order, payment_id: &PaymentId, context: &Context) -> Decision {
+    match (order.state, &order.steps.pay) {
+        (State::Placed, _) | (_, None) => not_requested(),
+        (_, Some(_)) => attention(
+            format!("payment {payment_id} belongs to another order"),
+            Vec::new(),
+            context,
         ),
-        Event::PaymentNotFound => Decision::no_effect("the payment is settled"),
-        Event::PaymentIdClash { payment_id } => clash(payment_id, context),
-        _ => not_ours(),
     }
 }
 
@@ -217,7 +202,7 @@ pub(super) fn confirm(order: &Order, context: &Context) -> Change {
     }
 }
 
-fn pending(order: &Order, payment_id: &PaymentId, context: &Context) -> Decision {
+fn wait(order: &Order, payment_id: &PaymentId, context: &Context) -> Decision {
     let attempt = payment_attempt(order);
     let reason = if pay_status(order) == Some(StepStatus::Pending) {
         "the payment is still pending"
@@ -232,7 +217,7 @@ fn pending(order: &Order, payment_id: &PaymentId, context: &Context) -> Decision
     Decision::applied(reason, changes).with(TableEffect::LinkPayment(payment_id.clone()))
 }
 
-fn unknown(order: &Order, reason: &str, context: &Context) -> Decision {
+fn ask_later(order: &Order, reason: &str, context: &Context) -> Decision {
     let attempt = payment_attempt(order);
     let changes = vec![Change::PaymentUnknown {
         attempt,
@@ -245,14 +230,43 @@ fn unknown(order: &Order, reason: &str, context: &Context) -> Decision {
     )
 }
 
-fn clash(payment_id: &PaymentId, context: &Context) -> Decision {
+fn absent(order: &Order, reason: &str, recheck_at: Option<Timestamp>) -> Decision {
+    let changes = vec![Change::PaymentAbsent {
+        attempt: payment_attempt(order),
+        recheck_at,
+    }];
+    Decision::applied(reason, changes)
+}
+
+fn second(payment_id: &PaymentId, context: &Context) -> Decision {
     attention(
-        format!("payment {payment_id} belongs to another order"),
+        format!("a second payment {payment_id} was reported"),
         Vec::new(),
         context,
     )
 }
 
-fn not_ours() -> Decision {
-    Decision::no_effect("concerns another step")
+/// True while nobody knows whether it happened.
+fn is_open(pay: &Step) -> bool {
+    !pay.undone && matches!(pay.status, StepStatus::Requested | StepStatus::Unknown)
+}
+
+fn not_requested() -> Decision {
+    Decision::refused("no payment was requested for this order")
+}
+
+fn paid_already() -> Decision {
+    Decision::no_effect("paid already")
+}
+
+fn settled() -> Decision {
+    Decision::no_effect("the payment is settled")
+}
+
+fn being_undone() -> Decision {
+    Decision::no_effect("known; it is being undone")
+}
+
+fn undone() -> Decision {
+    Decision::no_effect("this payment is undone already")
 }

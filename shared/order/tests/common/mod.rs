@@ -146,6 +146,7 @@ pub fn events() -> Vec<Event> {
             reason: "validation".to_owned(),
         },
         Event::Nudged,
+        Event::StepRetried,
         Event::UndoRetried,
         Event::UndoMarked {
             evidence: "bank statement of 3 March".to_owned(),
@@ -213,6 +214,13 @@ pub fn situations() -> Vec<(&'static str, Order)> {
             Event::NoticePublished,
         ],
     );
+    let park = || Event::Parked {
+        reason: "under review".to_owned(),
+    };
+    let parked_paying = run(&pay_unknown, &[park(), Event::NoticePublished]);
+    let parked_confirmed = run(&confirmed, &[park(), Event::NoticePublished]);
+    let mut unanswered = step(&open, &Event::DeadlinePassed, &later(&c, 86_401));
+    unanswered = step(&unanswered, &Event::NoticePublished, &c);
     let mut taken = placed.clone();
     taken.steps.reserve.clone_from(&paying.steps.reserve);
     vec![
@@ -235,5 +243,17 @@ pub fn situations() -> Vec<(&'static str, Order)> {
         ("Cancelled, a late payment to be undone", late),
         ("Rejected", rejected),
         ("NeedsOperator, refund refused three times", stuck),
+        (
+            "NeedsOperator, a payment stayed unknown while unwinding",
+            unanswered,
+        ),
+        (
+            "NeedsOperator, parked while the payment was unknown",
+            parked_paying,
+        ),
+        (
+            "NeedsOperator, parked before the publication",
+            parked_confirmed,
+        ),
     ]
 }
