@@ -10,6 +10,7 @@ mod deny;
 mod glibc;
 mod package;
 mod readme;
+mod simulate;
 mod summary;
 mod test;
 mod tool;
@@ -37,6 +38,8 @@ enum Command {
     Ci,
     /// Runs the benchmarks.
     Bench(PassedOn),
+    /// Runs the saga in simulated worlds, seed by seed or state by state. Exit code 1 = something was found.
+    Simulate(simulate::SimulateArgs),
     /// Builds the functions for release into dist/<function>/bootstrap.
     Package(PackageArgs),
 }
@@ -87,6 +90,7 @@ fn main() -> ExitCode {
                 .into_iter()
                 .chain(passed.args.iter().map(String::as_str)),
         ),
+        Command::Simulate(args) => simulate::run(&args),
         Command::Package(args) => package::run(&args),
     };
     match done {

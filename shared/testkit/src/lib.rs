@@ -10,4 +10,6 @@ pub mod memory;
 
 pub mod contract;
 
+pub mod simulator;
+
 pub use memory::MemoryTable;

@@ -16,6 +16,10 @@ pub mod orders;
 mod pages;
 mod port;
 
+pub mod charges;
+pub mod counted;
+
+mod patterns;
 mod placement;
 mod saga;
 mod steps;
@@ -40,6 +44,7 @@ pub async fn run<T: Table>(table: T) {
     pages::run(store.table(), &names).await;
     Box::pin(placement::run(&store, &names)).await;
     Box::pin(saga::run(&store, &names)).await;
+    Box::pin(patterns::run(&store, &names)).await;
 }
 
 /// The rules of AWS that emulators are known to break.

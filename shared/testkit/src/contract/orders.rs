@@ -1,10 +1,10 @@
 //! Orders and commits as the pipeline makes them: by the same checks and decisions.
 
 use sagaline_order::{
-    Cause, Context, Event, NewOrder, Order, OrderInput, PayloadHash, RequestId, SagaConfig,
-    Seconds, Timestamp, Verdict, apply, decide, request_id,
+    Cause, Context, Event, NewOrder, Order, OrderInput, RequestId, SagaConfig, Seconds, Timestamp,
+    Verdict, apply, decide, request_id,
 };
-use sagaline_store::Commit;
+use sagaline_store::{Commit, PayloadHash};
 use serde_json::{Value, json};
 
 /// When the orders of tests are placed.

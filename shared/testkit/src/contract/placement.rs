@@ -1,9 +1,7 @@
 //! The store over the table: what a placement writes, what is refused, and stock by hand.
 
 use sagaline_order::{Event, RequestId, Sku, Version};
-use sagaline_store::{
-    CommitError, Committed, Direction, Metrics, Placed, Placement, Span, Store, Table,
-};
+use sagaline_store::{CommitError, Committed, Metrics, Placed, Placement, Span, Store, Table};
 use serde_json::json;
 
 use super::Names;
@@ -49,13 +47,16 @@ async fn a_placement_writes_everything_once<T: Table>(store: &Store<T>, names: &
         .expect("a read")
         .expect("a guard");
     assert_eq!(
-        (guard.operation.as_str(), guard.result_version),
+        (guard.marker.what.operation.as_str(), guard.result_version),
         ("place", Version::FIRST)
     );
 
     let listed = every(async |cursor| {
         store
-            .user_orders(user, Span::ALL, Direction::NewestFirst, (cursor, 1))
+            .user_orders(user, Span::ALL)
+            .page_size(1)
+            .after(cursor)
+            .page()
             .await
     })
     .await;
@@ -84,7 +85,10 @@ async fn a_placement_writes_everything_once<T: Table>(store: &Store<T>, names: &
     let sku = &order.lines.first().expect("a line").sku;
     let sold = every(async |cursor| {
         store
-            .product_orders(sku, Span::ALL, Direction::OldestFirst, (cursor, 1))
+            .product_orders(sku, Span::ALL)
+            .page_size(1)
+            .after(cursor)
+            .page()
             .await
     })
     .await;
@@ -94,10 +98,26 @@ async fn a_placement_writes_everything_once<T: Table>(store: &Store<T>, names: &
             .collect::<Vec<_>>(),
         [(&order.order_id, 2)]
     );
-    let users =
-        every(async |cursor| store.users_of_phone(&names.name("hash"), (cursor, 1)).await).await;
+    let hashes = [names.name("hash")];
+    let users = every(async |cursor| {
+        store
+            .users_of_phone(&hashes)
+            .page_size(1)
+            .after(cursor)
+            .page()
+            .await
+    })
+    .await;
     assert_eq!(users, std::slice::from_ref(user));
-    let history = every(async |cursor| store.history(&order.order_id, (cursor, 1)).await).await;
+    let history = every(async |cursor| {
+        store
+            .history(&order.order_id)
+            .page_size(1)
+            .after(cursor)
+            .page()
+            .await
+    })
+    .await;
     let [first] = history.as_slice() else {
         panic!("one row, not {history:?}")
     };

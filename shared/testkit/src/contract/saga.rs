@@ -81,12 +81,9 @@ async fn an_order_goes_from_placement_to_confirmation<T: Table>(store: &Store<T>
         }
     );
     let rows = store
-        .user_orders(
-            &placed.user_id,
-            Span::ALL,
-            Direction::NewestFirst,
-            (None, 3),
-        )
+        .user_orders(&placed.user_id, Span::ALL)
+        .page_size(3)
+        .page()
         .await
         .expect("a page")
         .rows;
@@ -115,7 +112,15 @@ async fn an_order_goes_from_placement_to_confirmation<T: Table>(store: &Store<T>
         due(store, &published).await.filter(|due| !due)
     })
     .await;
-    let history = every(async |cursor| store.history(&placed.order_id, (cursor, 1)).await).await;
+    let history = every(async |cursor| {
+        store
+            .history(&placed.order_id)
+            .page_size(1)
+            .after(cursor)
+            .page()
+            .await
+    })
+    .await;
     assert_eq!(
         history
             .iter()
@@ -140,7 +145,11 @@ async fn a_refund_is_recorded_and_the_stock_comes_back<T: Table>(store: &Store<T
         let status = ListedStatus::new(status).expect("a listed status");
         let rows = every(async |cursor| {
             store
-                .by_status(status, Span::ALL, Direction::OldestFirst, (cursor, 25))
+                .by_status(status, Span::ALL)
+                .direction(Direction::OldestFirst)
+                .page_size(25)
+                .after(cursor)
+                .page()
                 .await
         })
         .await;
@@ -200,7 +209,15 @@ async fn a_refund_is_recorded_and_the_stock_comes_back<T: Table>(store: &Store<T
         "given back in the commit that ends the order"
     );
     let (from, until) = (order.updated_at, order.updated_at.plus(Seconds(1)));
-    let refunds = every(async |cursor| store.refunds(from, until, (cursor, 2)).await).await;
+    let refunds = every(async |cursor| {
+        store
+            .refunds(from, until)
+            .page_size(2)
+            .after(cursor)
+            .page()
+            .await
+    })
+    .await;
     let found = refunds
         .iter()
         .find(|row| row.refund_id == refund)
@@ -210,7 +227,15 @@ async fn a_refund_is_recorded_and_the_stock_comes_back<T: Table>(store: &Store<T
         (&order.order_id, 2_500, "EUR")
     );
     let updated = eventually("what was written in this second", async || {
-        let rows = every(async |cursor| store.updated(from, until, (cursor, 2)).await).await;
+        let rows = every(async |cursor| {
+            store
+                .updated(from, until)
+                .page_size(2)
+                .after(cursor)
+                .page()
+                .await
+        })
+        .await;
         rows.into_iter().find(|row| row.order_id == order.order_id)
     });
     let updated = updated.await;

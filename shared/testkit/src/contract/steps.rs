@@ -61,7 +61,15 @@ pub(super) async fn load<T: Table>(store: &Store<T>, order: &Order) -> Order {
 pub(super) async fn due<T: Table>(store: &Store<T>, order: &Order) -> Option<bool> {
     let until = context(0).now.plus(Seconds(100 * 86_400));
     let shard = order.order_id.shard(DUE_SHARDS);
-    let rows = every(async |cursor| store.due(shard, until, (cursor, 3)).await).await;
+    let rows = every(async |cursor| {
+        store
+            .due(shard, until)
+            .page_size(3)
+            .after(cursor)
+            .page()
+            .await
+    })
+    .await;
     Some(
         rows.iter()
             .any(|row| row.order_id == order.order_id && row.wake_at.is_some()),

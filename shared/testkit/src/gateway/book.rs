@@ -48,7 +48,7 @@ pub struct Reply {
 }
 
 /// The gateway's memory.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub struct Book {
     payments: Vec<Payment>,
     keys: BTreeMap<String, KeyEntry>,
@@ -56,7 +56,7 @@ pub struct Book {
 }
 
 /// A key that was used, and what was done under it. A request that created nothing (503, a refusal) leaves no answer.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 struct KeyEntry {
     request: Value,
     order_id: String,
@@ -64,7 +64,7 @@ struct KeyEntry {
     payment: Option<usize>,
 }
 
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 struct Seen {
     script: Option<Script>,
     calls: Calls,
@@ -299,6 +299,16 @@ impl Book {
             account.payments.push(payment.clone());
         }
         ledger
+    }
+
+    /// All that decides what it answers from now on, as text. Two books with the same answer alike.
+    pub(crate) fn state(&self) -> String {
+        let scripts: Vec<_> = self
+            .orders
+            .iter()
+            .map(|(order_id, seen)| (order_id, &seen.script))
+            .collect();
+        format!("{:?} {:?} {scripts:?}", self.payments, self.keys)
     }
 
     fn script(&mut self, order_id: &str, token: Option<&str>) -> &mut Script {

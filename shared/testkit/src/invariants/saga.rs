@@ -161,6 +161,9 @@ struct Steps {
     payment_open: bool,
     payment_known: bool,
     payments_undone: u64,
+    abandoned: bool,
+    /// The version that gave stock back while a payment was open.
+    returned_early: Option<Version>,
 }
 
 impl Steps {
@@ -183,8 +186,11 @@ impl Steps {
                         "stock that was not taken was given back at version {version}"
                     ))
                 } else {
-                    self.payment_open.then(|| format!("stock was given back before the payment was settled, at version {version}"))
+                    None
                 };
+                if self.payment_open {
+                    self.returned_early.get_or_insert(version);
+                }
                 self.stock = Stock::Returned;
                 return fault;
             }
@@ -202,6 +208,11 @@ impl Steps {
                 self.payments_undone += 1;
                 return fault;
             }
+            // What is left is for people to settle.
+            Change::OrderAbandoned { .. } => {
+                (self.payment_open, self.abandoned) = (false, true);
+                self.returned_early.take_if(|at| *at == version);
+            }
             _ => {}
         }
         None
@@ -209,9 +220,16 @@ impl Steps {
 
     /// What is wrong with where the order stands now.
     fn at_the_end(&self, order: &Order, finished: bool) -> Option<String> {
+        if let Some(version) = self.returned_early {
+            return Some(format!(
+                "stock was given back before the payment was settled, at version {version}"
+            ));
+        }
         match order.state {
             State::Cancelled | State::Rejected => {
-                if self.stock == Stock::Taken {
+                // An abandoned order whose goods are away has nothing to give back.
+                let goods_away = self.abandoned && order.tracking.is_some();
+                if self.stock == Stock::Taken && !goods_away {
                     return Some("it ended and its stock was not given back".to_owned());
                 }
                 (finished && self.payment_open)

@@ -15,6 +15,10 @@ pub enum Call {
     Query,
     /// A single write.
     Write,
+    /// A batch read.
+    GetMany,
+    /// A batch write.
+    PutMany,
 }
 
 /// How a call fails.
@@ -61,7 +65,7 @@ impl Fault {
     }
 
     /// The answer to a transaction of so many actions that only a transaction can get.
-    pub(super) fn refusal(&self, actions: usize) -> Option<TransactError> {
+    pub(crate) fn refusal(&self, actions: usize) -> Option<TransactError> {
         match self {
             Self::Conflict => {
                 let code = |place| {

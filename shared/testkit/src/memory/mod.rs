@@ -16,7 +16,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use sagaline_order::Timestamp;
 use sagaline_store::{
-    Action, Item, Key, Page, Query, Table, TableError, TransactError, WriteError,
+    Action, GotMany, Item, Key, Page, Query, Table, TableError, TransactError, WriteError,
 };
 use tokio::sync::watch;
 
@@ -38,6 +38,10 @@ pub struct Calls {
     pub query: usize,
     /// Single writes.
     pub write: usize,
+    /// Batch reads.
+    pub get_many: usize,
+    /// Batch writes.
+    pub put_many: usize,
     /// Actions of all transactions.
     pub actions: usize,
 }
@@ -68,6 +72,11 @@ impl MemoryTable {
     /// From now on no page holds more items than this, whatever a query asks for.
     pub fn limit_pages(&self, items: u32) {
         self.lock().page_size = Some(items.max(1));
+    }
+
+    /// From now on a batch does no more than this many of its items, and gives the others back (F-CAP-5).
+    pub fn limit_batches(&self, items: usize) {
+        self.lock().batch_size = Some(items);
     }
 
     /// The time that the changes from now on carry in the stream. Before the first call they carry none.
@@ -138,6 +147,29 @@ impl MemoryTable {
         }
     }
 
+    /// A transaction without a call, a count or a fault: for parts that bring their own.
+    pub(crate) fn transact_now(&self, actions: &[Action]) -> Result<(), TransactError> {
+        self.lock().transact(actions)
+    }
+
+    /// A page, in the same way.
+    pub(crate) fn query_now(&self, query: &Query) -> Result<Page, TableError> {
+        self.lock().query(query)
+    }
+
+    /// A single write, in the same way.
+    pub(crate) fn write_now(&self, action: &Action) -> Result<Item, WriteError> {
+        self.lock().write(action)
+    }
+
+    /// A table of its own with the same items; its stream begins here.
+    pub(crate) fn fork(&self) -> Self {
+        Self {
+            state: Arc::new(Mutex::new(self.lock().fork())),
+            crashes: watch::Sender::new(0),
+        }
+    }
+
     fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -152,6 +184,8 @@ impl MemoryTable {
             Call::Transact => state.calls.transact = number,
             Call::Query => state.calls.query = number,
             Call::Write => state.calls.write = number,
+            Call::GetMany => state.calls.get_many = number,
+            Call::PutMany => state.calls.put_many = number,
         }
         state.faults.take(call, number)
     }
@@ -207,6 +241,16 @@ impl Table for MemoryTable {
         }
         self.with_fault(fault, || self.lock().transact(&actions))
             .await
+    }
+
+    async fn get_many(&self, keys: Vec<Key>, _consistent: bool) -> Result<GotMany, TableError> {
+        let fault = self.enter(Call::GetMany).await;
+        self.with_fault(fault, || self.lock().get_many(keys)).await
+    }
+
+    async fn put_many(&self, items: Vec<Item>) -> Result<Vec<Item>, TableError> {
+        let fault = self.enter(Call::PutMany).await;
+        self.with_fault(fault, || self.lock().put_many(items)).await
     }
 
     async fn query(&self, query: Query) -> Result<Page, TableError> {

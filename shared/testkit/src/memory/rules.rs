@@ -70,6 +70,22 @@ pub(super) fn transaction(actions: &[Action]) -> Result<(), Broken> {
     Ok(())
 }
 
+/// What is checked of the keys of a batch.
+pub(super) fn batch(keys: &[Key], most: usize) -> Result<(), Broken> {
+    if keys.is_empty() || keys.len() > most {
+        return Err(Broken::new(format!(
+            "a batch has 1 to {most} items, not {}",
+            keys.len()
+        )));
+    }
+    if keys.iter().collect::<BTreeSet<_>>().len() < keys.len() {
+        return Err(Broken::new(
+            "Provided list of item keys contains duplicates",
+        ));
+    }
+    keys.iter().try_for_each(key)
+}
+
 /// A key is text, not empty, and not too long.
 pub(super) fn key(key: &Key) -> Result<(), Broken> {
     let check = |name: &str, text: &str, most: usize| {

@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use sagaline_order::Timestamp;
 use sagaline_store::{
-    Action, Direction, Index, Item, Key, PK, Page, Query, Reason, ReasonCode, SK, Source,
-    TableError, TransactError, WriteError,
+    Action, BATCH_GET_ITEMS, BATCH_WRITE_ITEMS, Direction, GotMany, Index, Item, Key, PK, Page,
+    Query, Reason, ReasonCode, SK, Source, TableError, TransactError, WriteError,
 };
 
 use super::Calls;
@@ -27,6 +27,7 @@ pub(super) struct State {
     pub(super) faults: Faults,
     pub(super) now: Option<Timestamp>,
     pub(super) page_size: Option<u32>,
+    pub(super) batch_size: Option<usize>,
 }
 
 impl State {
@@ -36,6 +37,19 @@ impl State {
             Call::Transact => self.calls.transact,
             Call::Query => self.calls.query,
             Call::Write => self.calls.write,
+            Call::GetMany => self.calls.get_many,
+            Call::PutMany => self.calls.put_many,
+        }
+    }
+
+    /// The same items and indexes, nothing of what happened to them.
+    pub(super) fn fork(&self) -> Self {
+        Self {
+            items: self.items.clone(),
+            indexes: self.indexes.clone(),
+            now: self.now,
+            page_size: self.page_size,
+            ..Self::default()
         }
     }
 
@@ -73,6 +87,33 @@ impl State {
                 format!("{code:?}").into(),
             ))),
         }
+    }
+
+    pub(super) fn get_many(&self, keys: Vec<Key>) -> Result<GotMany, TableError> {
+        rules::batch(&keys, BATCH_GET_ITEMS).map_err(Broken::into_table_error)?;
+        let mut rest = keys.into_iter();
+        let done = rest.by_ref().take(self.batch_size.unwrap_or(usize::MAX));
+        let items = done
+            .filter_map(|key| self.items.get(&key))
+            .map(|item| Item::clone(item))
+            .collect();
+        Ok(GotMany {
+            items,
+            unprocessed: rest.collect(),
+        })
+    }
+
+    pub(super) fn put_many(&mut self, items: Vec<Item>) -> Result<Vec<Item>, TableError> {
+        let puts = items.iter().map(rules::put);
+        let puts = puts.collect::<Result<Vec<_>, _>>();
+        let puts = puts.map_err(Broken::into_table_error)?;
+        let keys: Vec<Key> = puts.iter().map(|(key, _)| key.clone()).collect();
+        rules::batch(&keys, BATCH_WRITE_ITEMS).map_err(Broken::into_table_error)?;
+        let most = self.batch_size.unwrap_or(usize::MAX);
+        for (key, item) in puts.into_iter().take(most) {
+            self.store(key, Some(item));
+        }
+        Ok(items.into_iter().skip(most).collect())
     }
 
     /// The item after an action, or the reason against it. Sees the one item with exactly its key (F-CND-1).
