@@ -1,6 +1,7 @@
 //! Reports from outside: what gateway and fulfilment tell us of their own accord. Over HTTP they come signed; here they are already believed.
 
-use sagaline_order::{Event, OrderId, PayloadHash, PaymentId, RequestId};
+use sagaline_order::{Event, OrderId, PaymentId, RequestId};
+use sagaline_store::PayloadHash;
 use serde::{Deserialize, Serialize};
 
 /// A report, as it comes in.

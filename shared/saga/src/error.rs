@@ -35,6 +35,15 @@ pub enum DriveError {
 }
 
 impl DriveError {
+    /// True for an order that a newer program wrote. It is not lost: its wake time brings it to the next sweep of that program.
+    #[must_use]
+    pub fn is_newer_schema(&self) -> bool {
+        match self {
+            Self::Read { source, .. } => source.is_newer_schema(),
+            Self::Commit { .. } | Self::NoWayOn { .. } => false,
+        }
+    }
+
     /// What to do about it.
     #[must_use]
     pub fn disposition(&self) -> Disposition {

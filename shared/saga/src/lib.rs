@@ -34,7 +34,7 @@ pub use drive::{Driven, Driver, Rest};
 pub use error::DriveError;
 pub use gateway::{HttpGateway, PaymentGateway};
 pub use path::Path;
-pub use record::Recorder;
+pub use record::{Foreseen, Recorder};
 pub use records::{Counts, Driving, Looked, OrderRecords, look};
 pub use submit::{Submission, Submitted};
 pub use sweep::{Sweep, SweepReport};

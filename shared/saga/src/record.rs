@@ -12,10 +12,11 @@ use std::time::Duration;
 
 use backon::{ExponentialBuilder, RetryableWithContext as _};
 use sagaline_order::{
-    Cause, Context, Decision, Event, Order, OrderId, PayloadHash, Verdict, apply, decide,
-    request_id,
+    Cause, Context, Decision, Event, Order, OrderId, Verdict, apply, decide, request_id,
 };
-use sagaline_store::{Commit, CommitError, Committed, CommittedIntent, Store, Table};
+use sagaline_store::{
+    Action, Commit, CommitError, Committed, CommittedIntent, PayloadHash, Store, Table,
+};
 
 use crate::{Clock, DriveError, Submission};
 
@@ -24,6 +25,7 @@ use crate::{Clock, DriveError, Submission};
 pub struct Recorder<T, C> {
     store: Store<T>,
     clock: C,
+    waits: ExponentialBuilder,
 }
 
 /// What became of an event of the pipeline's own.
@@ -43,8 +45,19 @@ pub(crate) enum Recorded {
         verdict: Verdict,
         reason: String,
     },
-    /// The order moved on, and the event is not worth deciding again. `None` = the order is gone.
+    /// The order moved on, and the event is not to be decided again. `None` = the order is gone.
     Overtaken { head: Option<Order> },
+}
+
+/// What an event would do.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Foreseen {
+    /// What would be decided.
+    pub decision: Decision,
+    /// The order as it would be; absent if nothing would be written.
+    pub after: Option<Order>,
+    /// The transaction, action by action.
+    pub writes: Vec<Action>,
 }
 
 /// Under which name an event is recorded.
@@ -53,6 +66,18 @@ pub(crate) enum Origin<'a> {
     Internal { actor: &'a str },
     /// From outside.
     Submitted(&'a Submission),
+}
+
+impl Origin<'_> {
+    /// False for a submission that was decided on another version by whoever sends it.
+    fn is_meant_for(&self, head: &Order) -> bool {
+        match self {
+            Self::Internal { .. } => true,
+            Self::Submitted(submission) => submission
+                .expected
+                .is_none_or(|version| version == head.version),
+        }
+    }
 }
 
 /// Where the trying stands: the order as last read, and what is to be recorded.
@@ -70,7 +95,23 @@ enum Unsettled {
 impl<T: Table, C: Clock> Recorder<T, C> {
     /// Over a store, with a clock.
     pub fn new(store: Store<T>, clock: C) -> Self {
-        Self { store, clock }
+        let waits = ExponentialBuilder::new()
+            .with_jitter()
+            .with_min_delay(Duration::from_millis(20))
+            .with_max_delay(Duration::from_millis(500))
+            .with_max_times(8);
+        Self {
+            store,
+            clock,
+            waits,
+        }
+    }
+
+    /// With a seed for the jitter of the waits before an order that moved is decided anew: the only chance in here.
+    #[must_use]
+    pub fn with_jitter_seed(mut self, seed: u64) -> Self {
+        self.waits = self.waits.with_jitter_seed(seed);
+        self
     }
 
     /// The store.
@@ -106,6 +147,37 @@ impl<T: Table, C: Clock> Recorder<T, C> {
             })
     }
 
+    /// What a submission would do to an order as it was read. Nothing is written.
+    ///
+    /// # Errors
+    /// [`DriveError::Commit`] if its commit could never be written.
+    pub async fn foresee(
+        &self,
+        head: &Order,
+        submission: &Submission,
+    ) -> Result<Foreseen, DriveError> {
+        let context = self.context().await;
+        let decision = decide(head, &submission.event, &context);
+        if decision.verdict != Verdict::Applied {
+            return Ok(Foreseen {
+                decision,
+                after: None,
+                writes: Vec::new(),
+            });
+        }
+        let origin = Origin::Submitted(submission);
+        let commit = commit(head, &submission.event, decision, &origin, &context);
+        let writes = commit.writes().map_err(|source| DriveError::Commit {
+            order_id: head.order_id.clone(),
+            source,
+        })?;
+        Ok(Foreseen {
+            decision: commit.decision,
+            after: Some(commit.after),
+            writes,
+        })
+    }
+
     /// Records an event on an order as it was read.
     pub(crate) async fn record(
         &self,
@@ -114,17 +186,12 @@ impl<T: Table, C: Clock> Recorder<T, C> {
         origin: &Origin<'_>,
     ) -> Result<Recorded, DriveError> {
         let order_id = head.order_id.clone();
-        let waits = ExponentialBuilder::new()
-            .with_jitter()
-            .with_min_delay(Duration::from_millis(20))
-            .with_max_delay(Duration::from_millis(500))
-            .with_max_times(8);
         let (_, settled) = (|trying: Trying| async {
             let mut trying = trying;
             let settled = Box::pin(self.attempt(&order_id, &mut trying, origin)).await;
             (trying, settled)
         })
-        .retry(waits)
+        .retry(self.waits)
         .context(Trying {
             head: Some(head),
             event,
@@ -154,6 +221,9 @@ impl<T: Table, C: Clock> Recorder<T, C> {
                 head => return Ok(Recorded::Overtaken { head }),
             },
         };
+        if !origin.is_meant_for(&head) {
+            return Ok(Recorded::Overtaken { head: Some(head) });
+        }
         loop {
             let context = self.context().await;
             let decision = decide(&head, &trying.event, &context);
@@ -279,6 +349,7 @@ fn outlives_a_move(event: &Event, origin: &Origin<'_>) -> bool {
         | Event::DeadlinePassed
         | Event::AttentionDue
         | Event::Nudged
+        | Event::StepRetried
         | Event::UndoRetried
         | Event::UndoMarked { .. }
         | Event::Parked { .. }

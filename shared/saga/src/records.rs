@@ -12,6 +12,7 @@ use sagaline_store::{Disposition, HEAD_SK, PK, SK, Table};
 use sagaline_stream::{Budget, Change, Failure, Image, Record, RecordHandler, Verdict};
 use tokio::time::Instant;
 
+use crate::drive::chain;
 use crate::{Clock, DriveError, Driven, Driver, EventBus, Path, PaymentGateway, Rest};
 
 /// What the partition key of an order begins with.
@@ -140,11 +141,16 @@ impl<D: Driving> OrderRecords<D> {
     /// # Errors
     /// [`Failure`], as for a record.
     pub async fn drive(&self, order_id: &OrderId, budget: &Budget) -> Result<Verdict, Failure> {
-        let driven = self
-            .driver
-            .drive(order_id, Instant::now() + budget.remaining())
-            .await
-            .map_err(failure)?;
+        let until = Instant::now() + budget.remaining();
+        let driven = match self.driver.drive(order_id, until).await {
+            Ok(driven) => driven,
+            // While releases change, both run: the order waits in the table for the sweeper of the newer one.
+            Err(error) if error.is_newer_schema() => {
+                tracing::error!(%order_id, error = chain(&error), "left to a newer program");
+                return Ok(Verdict::Deferred);
+            }
+            Err(error) => return Err(failure(error)),
+        };
         self.alarms
             .fetch_add(u64::from(driven.alarms), Ordering::Relaxed);
         match driven.rest {

@@ -1,8 +1,8 @@
 //! Events from outside: what customers and operators want, what gateway and fulfilment report. The same decisions and the same commit as for
 //! everything else, under an id that the sender chose.
 
-use sagaline_order::{Event, Order, OrderId, PayloadHash, RequestId, Verdict};
-use sagaline_store::Table;
+use sagaline_order::{Event, Order, OrderId, RequestId, Verdict, Version};
+use sagaline_store::{CommitError, PayloadHash, Table};
 
 use crate::record::{Origin, Recorded};
 use crate::{Clock, DriveError, Recorder};
@@ -20,6 +20,8 @@ pub struct Submission {
     pub operation: &'static str,
     /// Who: `customer`, `gateway`, `fulfilment`, `operator:<name>`.
     pub actor: String,
+    /// The version that the sender decided on: on another one nothing is done. `None` = whichever it is.
+    pub expected: Option<Version>,
 }
 
 /// What became of a submission.
@@ -51,13 +53,17 @@ pub enum Submitted {
         /// Why, in words.
         reason: String,
     },
+    /// The order is not, or no longer, at the version that was expected; nothing is written.
+    Moved {
+        /// The order as it is.
+        order: Order,
+    },
 }
 
 impl<T: Table, C: Clock> Recorder<T, C> {
     /// Takes an event from outside. `None` = there is no such order.
     ///
-    /// A repeat is recognised by its request id where it would be written, and where it would be refused; a repeat that changes nothing is
-    /// answered as [`Submitted::NoEffect`] without a further look.
+    /// A repeat is recognised by its request id, also where the order stands by now where the same event would do nothing or be refused.
     ///
     /// # Errors
     /// [`DriveError`]; `RequestIdReused` if the id stands for another request.
@@ -69,55 +75,85 @@ impl<T: Table, C: Clock> Recorder<T, C> {
         let Some(head) = self.load(order_id).await? else {
             return Ok(None);
         };
+        let event = submission.event.clone();
         let recorded = self
-            .record(
-                head,
-                submission.event.clone(),
-                &Origin::Submitted(&submission),
-            )
+            .record(head, event, &Origin::Submitted(&submission))
             .await?;
-        Ok(match recorded {
-            Recorded::Written { order, reason, .. } => Some(Submitted::Applied { order, reason }),
-            Recorded::Known { head } => Some(Submitted::AlreadyApplied { order: head }),
+        let unwritten = match recorded {
+            Recorded::Written { order, reason, .. } => {
+                return Ok(Some(Submitted::Applied { order, reason }));
+            }
+            Recorded::Known { head } => {
+                return Ok(Some(Submitted::AlreadyApplied { order: head }));
+            }
+            Recorded::Overtaken { head: None } => return Ok(None),
+            Recorded::Overtaken { head: Some(order) } => Submitted::Moved { order },
             Recorded::Nothing {
                 head,
                 verdict: Verdict::Refused,
                 reason,
-            } => {
-                if self.was_applied(&head, &submission).await? {
-                    return Ok(Some(Submitted::AlreadyApplied { order: head }));
-                }
-                Some(Submitted::Refused {
-                    order: head,
-                    reason,
-                })
-            }
+            } => Submitted::Refused {
+                order: head,
+                reason,
+            },
             Recorded::Nothing {
                 head,
                 verdict: Verdict::NoEffect | Verdict::Applied,
                 reason,
-            } => Some(Submitted::NoEffect {
+            } => Submitted::NoEffect {
                 order: head,
                 reason,
-            }),
-            Recorded::Overtaken { head: Some(head) } => Some(Submitted::NoEffect {
-                order: head,
-                reason: "the order moved on meanwhile".to_owned(),
-            }),
-            Recorded::Overtaken { head: None } => None,
-        })
+            },
+        };
+        self.unless_known(order_id, &submission, unwritten)
+            .await
+            .map(Some)
     }
 
-    /// True if the request was written before: by then the order may stand where the same request is refused.
-    async fn was_applied(&self, head: &Order, submission: &Submission) -> Result<bool, DriveError> {
-        let order_id = &head.order_id;
+    /// What was not written now may have been before, under this very id; or the id stands for something else.
+    async fn unless_known(
+        &self,
+        order_id: &OrderId,
+        submission: &Submission,
+        unwritten: Submitted,
+    ) -> Result<Submitted, DriveError> {
         let guard = self.store().guard(&submission.request_id).await;
         let guard = guard.map_err(|source| DriveError::Read {
             order_id: order_id.clone(),
             source,
         })?;
-        Ok(guard.is_some_and(|guard| {
-            guard.order_id == *order_id && guard.payload_hash == submission.payload_hash
-        }))
+        let Some(guard) = guard else {
+            return Ok(unwritten);
+        };
+        let (claim, payload_hash) = (&guard.marker.what, &guard.marker.payload_hash);
+        let same = claim.order_id == *order_id
+            && claim.operation == submission.operation
+            && *payload_hash == submission.payload_hash;
+        if same {
+            return Ok(Submitted::AlreadyApplied {
+                order: unwritten.into_order(),
+            });
+        }
+        if submission.request_id.is_internal() {
+            return Ok(unwritten);
+        }
+        Err(DriveError::Commit {
+            order_id: order_id.clone(),
+            source: CommitError::RequestIdReused,
+        })
+    }
+}
+
+impl Submitted {
+    /// The order as it is now.
+    #[must_use]
+    pub fn into_order(self) -> Order {
+        match self {
+            Self::Applied { order, .. }
+            | Self::AlreadyApplied { order }
+            | Self::NoEffect { order, .. }
+            | Self::Refused { order, .. }
+            | Self::Moved { order } => order,
+        }
     }
 }

@@ -39,7 +39,7 @@ pub struct SweepReport {
     pub moved: u64,
     /// Of these, the ones that had nothing to do after all: somebody was faster.
     pub idle: u64,
-    /// Of these, the ones that wait for the gateway.
+    /// Of these, the ones that wait for the gateway, or for a newer program.
     pub deferred: u64,
     /// Of these, the ones that there was no time for.
     pub out_of_time: u64,
@@ -71,7 +71,10 @@ impl<T: Table, C: Clock, G: PaymentGateway, B: EventBus> Driver<T, C, G, B> {
             let page = match self
                 .recorder()
                 .store()
-                .due(shard, now, (cursor.as_ref(), PAGE))
+                .due(shard, now)
+                .page_size(PAGE)
+                .after(cursor.as_ref())
+                .page()
                 .await
             {
                 Ok(page) => page,
@@ -128,7 +131,11 @@ impl<T: Table, C: Clock, G: PaymentGateway, B: EventBus> Driver<T, C, G, B> {
                     } += 1;
                 }
                 Ok(Err(error)) => {
-                    report.failed += 1;
+                    *if error.is_newer_schema() {
+                        &mut report.deferred
+                    } else {
+                        &mut report.failed
+                    } += 1;
                     log(&row.order_id, &error);
                 }
                 Err(_) => {

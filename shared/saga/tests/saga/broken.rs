@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use crate::world::World;
 use sagaline_order::{OrderId, State};
+use sagaline_saga::Clock as _;
 use sagaline_testkit::memory::{Call, Fault};
 use sagaline_testkit::scripted::Crash;
 
@@ -40,12 +41,68 @@ enum Recovery {
     CancelThenSweeper,
 }
 
-/// What one run does before anything else: places the order, and drives it as far as it goes, with a return if the token asks for one.
-async fn run(world: &World, id: &OrderId, returned: bool) {
+/// What is asked of an order besides being placed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Life {
+    /// Nothing.
+    Alone,
+    /// It is cancelled before anything is done for it.
+    CancelledAtOnce,
+    /// It is cancelled once the first drive has come as far as it goes.
+    Cancelled,
+}
+
+/// One order and how it ends.
+#[derive(Debug, Clone, Copy)]
+struct Plan {
+    token: &'static str,
+    qty: i64,
+    life: Life,
+    end: State,
+    /// How it ends if the process is stopped before the cancellation.
+    uncancelled: State,
+}
+
+impl Plan {
+    fn alone(token: &'static str, qty: i64, end: State) -> Self {
+        Self {
+            token,
+            qty,
+            life: Life::Alone,
+            end,
+            uncancelled: end,
+        }
+    }
+
+    fn cancelled(token: &'static str, life: Life, uncancelled: State) -> Self {
+        Self {
+            token,
+            qty: 2,
+            life,
+            end: State::Cancelled,
+            uncancelled,
+        }
+    }
+}
+
+/// The whole life of the order, to its end: drives, the cancellation, and as many passes of the sweeper as it takes.
+async fn run(world: &World, id: &OrderId, life: Life) {
+    if life == Life::CancelledAtOnce {
+        world.cancel(id).await;
+    }
     let _ = world.try_drive(id).await;
-    if returned {
+    if life == Life::Cancelled {
         world.cancel(id).await;
         let _ = world.try_drive(id).await;
+    }
+    for _ in 0..60 {
+        let Some(at) = world.peek(id).wake_at else {
+            return;
+        };
+        let wait = at.as_millis() - world.clock.now().as_millis();
+        let wait = Duration::from_millis(u64::try_from(wait).unwrap_or(0) + 1_000);
+        tokio::time::advance(wait).await;
+        world.sweep().await;
     }
 }
 
@@ -57,13 +114,15 @@ async fn until_crash(world: &World, work: impl Future<Output = ()>) -> bool {
     )
 }
 
-/// Every point that a run of this token passes.
-async fn points(token: &str, qty: i64, returned: bool) -> Vec<Point> {
+/// Every point that a run of this plan passes: each write of the table, each read of a head, each call of the gateway and the bus.
+async fn points(plan: Plan) -> Vec<Point> {
     let world = World::new().await;
-    let id = world.place("o-1", qty, token).await;
+    let id = world.place("o-1", plan.qty, plan.token).await;
     let before = world.table.calls();
-    run(&world, &id, returned).await;
+    run(&world, &id, plan.life).await;
     let after = world.table.calls();
+    assert_eq!(world.peek(&id).state, plan.end, "{plan:?}");
+    assert_eq!(world.peek(&id).wake_at, None, "{plan:?}");
     let mut points = Vec::new();
     for nth in 1..=after.transact - before.transact {
         for fault in [
@@ -90,12 +149,12 @@ async fn points(token: &str, qty: i64, returned: bool) -> Vec<Point> {
     points
 }
 
-async fn check(token: &str, qty: i64, returned: bool, point: &Point, recovery: Recovery) -> State {
-    let what = format!("{token} x{qty} returned={returned} {point:?} {recovery:?}");
+async fn check(plan: Plan, point: &Point, recovery: Recovery) -> State {
+    let what = format!("{plan:?} {point:?} {recovery:?}");
     let world = World::new().await;
-    let id = world.place("o-1", qty, token).await;
+    let id = world.place("o-1", plan.qty, plan.token).await;
     point.script(&world);
-    until_crash(&world, run(&world, &id, returned)).await;
+    until_crash(&world, run(&world, &id, plan.life)).await;
     if matches!(
         recovery,
         Recovery::CancelThenRedelivery | Recovery::CancelThenSweeper
@@ -118,23 +177,22 @@ async fn check(token: &str, qty: i64, returned: bool, point: &Point, recovery: R
     head.state
 }
 
-async fn break_everywhere(token: &str, qty: i64, returned: bool, end: State) {
-    let points = points(token, qty, returned).await;
-    assert!(points.len() > 7, "{token}: {points:?}");
+async fn break_everywhere(plan: Plan) {
+    let points = points(plan).await;
+    assert!(points.len() > 7, "{plan:?}: {points:?}");
     for point in &points {
         for recovery in [Recovery::Redelivery, Recovery::SweeperOnly] {
-            let state = Box::pin(check(token, qty, returned, point, recovery)).await;
-            // A run that stopped before its return simply was not returned.
+            let state = Box::pin(check(plan, point, recovery)).await;
             assert!(
-                state == end || (returned && state == State::Confirmed),
-                "{token} {point:?} {recovery:?}: {state:?}"
+                state == plan.end || state == plan.uncancelled,
+                "{plan:?} {point:?} {recovery:?}: {state:?}"
             );
         }
         for recovery in [Recovery::CancelThenRedelivery, Recovery::CancelThenSweeper] {
-            let state = Box::pin(check(token, qty, returned, point, recovery)).await;
+            let state = Box::pin(check(plan, point, recovery)).await;
             assert!(
                 matches!(state, State::Cancelled | State::Rejected),
-                "{token} {point:?} {recovery:?}: {state:?}"
+                "{plan:?} {point:?} {recovery:?}: {state:?}"
             );
         }
     }
@@ -143,39 +201,70 @@ async fn break_everywhere(token: &str, qty: i64, returned: bool, end: State) {
 // C-24, C-25
 #[tokio::test(start_paused = true)]
 async fn a_straight_order_survives_a_crash_at_every_point() {
-    break_everywhere("approve", 2, false, State::Confirmed).await;
-}
-
-#[tokio::test(start_paused = true)]
-async fn a_return_survives_a_crash_at_every_point() {
-    break_everywhere("approve", 2, true, State::Cancelled).await;
-}
-
-#[tokio::test(start_paused = true)]
-async fn a_return_with_a_late_refund_survives_a_crash_at_every_point() {
-    break_everywhere("refund-timeout+refund-fail:1", 2, true, State::Cancelled).await;
+    break_everywhere(Plan::alone("approve", 2, State::Confirmed)).await;
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_declined_order_survives_a_crash_at_every_point() {
-    break_everywhere("decline", 2, false, State::Rejected).await;
+    break_everywhere(Plan::alone("decline", 2, State::Rejected)).await;
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_sold_out_order_survives_a_crash_at_every_point() {
-    break_everywhere("approve", 11, false, State::Rejected).await;
+    break_everywhere(Plan::alone("approve", 11, State::Rejected)).await;
 }
 
 #[tokio::test(start_paused = true)]
-async fn time_outs_survive_a_crash_at_every_point() {
-    break_everywhere("timeout-charged", 2, false, State::Confirmed).await;
-    break_everywhere("timeout-not-charged", 2, false, State::Confirmed).await;
+async fn unknown_outcomes_survive_a_crash_at_every_point() {
+    for token in ["timeout-charged", "timeout-not-charged", "fail:2"] {
+        break_everywhere(Plan::alone(token, 2, State::Confirmed)).await;
+    }
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_pending_payment_survives_a_crash_at_every_point() {
-    break_everywhere("pending-then-approve:40s", 2, false, State::Confirmed).await;
-    break_everywhere("pending-then-decline:40s", 2, false, State::Rejected).await;
+    break_everywhere(Plan::alone("pending-then-approve:40s", 2, State::Confirmed)).await;
+    break_everywhere(Plan::alone("pending-then-decline:40s", 2, State::Rejected)).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_cancelled_order_survives_a_crash_at_every_point() {
+    break_everywhere(Plan::cancelled(
+        "approve",
+        Life::CancelledAtOnce,
+        State::Confirmed,
+    ))
+    .await;
+    break_everywhere(Plan::cancelled(
+        "pending",
+        Life::Cancelled,
+        State::Cancelled,
+    ))
+    .await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_cancelled_order_with_an_unknown_payment_survives_a_crash_at_every_point() {
+    for token in ["timeout-charged", "timeout-not-charged"] {
+        break_everywhere(Plan::cancelled(token, Life::Cancelled, State::Confirmed)).await;
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_return_survives_a_crash_at_every_point() {
+    break_everywhere(Plan::cancelled(
+        "approve",
+        Life::Cancelled,
+        State::Confirmed,
+    ))
+    .await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_return_with_a_late_and_a_refused_refund_survives_a_crash_at_every_point() {
+    for token in ["refund-timeout+refund-fail:1", "refund-refuse:2"] {
+        break_everywhere(Plan::cancelled(token, Life::Cancelled, State::Confirmed)).await;
+    }
 }
 
 // C-24
@@ -184,7 +273,7 @@ async fn an_intent_without_its_call_is_taken_up_at_once_by_a_redelivery() {
     let world = World::new().await;
     let id = world.place("o-1", 1, "approve").await;
     world.table.fail(Call::Transact, 1, Fault::CrashAfter);
-    assert!(!until_crash(&world, run(&world, &id, false)).await);
+    assert!(!until_crash(&world, run(&world, &id, Life::Alone)).await);
     assert_eq!(world.gateway.calls(), 0);
     let driven = world.drive(&id).await;
     assert_eq!(driven.commits, 2, "no lock has to run out first");
@@ -203,7 +292,7 @@ async fn an_intent_without_its_call_is_left_alone_by_the_sweeper_until_it_has_la
     let world = World::new().await;
     let id = world.place("o-1", 1, "approve").await;
     world.table.fail(Call::Transact, 1, Fault::CrashAfter);
-    until_crash(&world, run(&world, &id, false)).await;
+    until_crash(&world, run(&world, &id, Life::Alone)).await;
     tokio::time::advance(Duration::from_secs(30)).await;
     assert_eq!(world.sweep().await.found, 0);
     assert_eq!(world.gateway.calls(), 0);

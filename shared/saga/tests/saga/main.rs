@@ -13,6 +13,15 @@ mod sweeper;
 mod races;
 
 #[cfg(test)]
+mod buyers;
+
+#[cfg(test)]
+mod interleavings;
+
+#[cfg(test)]
+mod harness;
+
+#[cfg(test)]
 mod broken;
 
 #[cfg(test)]

@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 use std::sync::Mutex;
 
-use sagaline_order::{Context, OrderId, OrderInput, RequestId, SagaConfig, Sku, Timestamp};
+use sagaline_order::{
+    BadSchema, Context, OrderId, OrderInput, RequestId, SagaConfig, Sku, Timestamp,
+};
 use sagaline_saga::{Counts, DriveError, Driven, Driver, Driving, OrderRecords, Recorder, Rest};
 use sagaline_store::{AttributeValue, Key, Placement, Store, StoreError, TableError};
 use sagaline_stream::{Batch, Engine, EpochMillis, Invocation, MemoryParking, Outcome, Remaining};
@@ -18,6 +20,7 @@ use tokio::time::Instant;
 struct Stub {
     throttled: Vec<&'static str>,
     broken: Vec<&'static str>,
+    newer: Vec<&'static str>,
     rest: Rest,
     commits: u32,
     asked: Mutex<Vec<String>>,
@@ -30,6 +33,16 @@ impl Driving for Stub {
             let source = StoreError::Read {
                 what: "the head".to_owned(),
                 source: TableError::Throttled("scripted".into()),
+            };
+            return Err(DriveError::Read {
+                order_id: order_id.clone(),
+                source,
+            });
+        }
+        if self.newer.contains(&order_id.as_str()) {
+            let source = StoreError::Schema {
+                what: "the head".to_owned(),
+                source: BadSchema::Newer { found: 2, known: 1 },
             };
             return Err(DriveError::Read {
                 order_id: order_id.clone(),
@@ -278,6 +291,23 @@ async fn a_record_that_says_too_little_is_parked_with_its_reason() {
         ("the order could not be moved", 1),
     ];
     assert_eq!(count.into_iter().collect::<Vec<_>>(), expected);
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_order_that_a_newer_release_wrote_is_deferred_and_not_parked() {
+    let records = OrderRecords::new(Stub {
+        newer: vec!["o-1"],
+        rest: Rest::Finished,
+        commits: 1,
+        ..Stub::default()
+    });
+    let batch = [insert(1100, "o-1"), insert(1200, "o-2")];
+    let (outcome, parked) = run(&records, &batch).await;
+    assert_eq!(
+        (outcome.counts().deferred(), outcome.counts().done()),
+        (1, 1)
+    );
+    assert_eq!((failures(&outcome), parked.len()), (json!([]), 0));
 }
 
 #[tokio::test(start_paused = true)]

@@ -231,10 +231,10 @@ async fn a_pending_payment_settled_by_a_report_confirms_at_once() {
         world.check_at_rest(&id, "reported").await.state,
         State::Confirmed
     );
-    // The same report again, and the same id for something else.
+    // The same report again.
     assert!(matches!(
         world.submit(&id, report, "e-1").await,
-        Submitted::NoEffect { .. }
+        Submitted::AlreadyApplied { .. }
     ));
 }
 

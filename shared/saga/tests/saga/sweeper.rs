@@ -100,3 +100,26 @@ async fn a_pass_goes_on_past_an_order_that_cannot_be_moved() {
     );
     assert!(report.oldest_overdue_s >= 1);
 }
+
+#[tokio::test(start_paused = true)]
+async fn an_order_of_a_newer_release_waits_for_it_and_is_neither_parked_nor_changed() {
+    let world = World::new().await;
+    let id = world.place("o-1", 1, "approve").await;
+    let key = sagaline_store::Key::head(&id);
+    let mut head = world.table.item(&key).unwrap();
+    let schema = |number: u32| sagaline_store::AttributeValue::N(number.to_string());
+    head.insert("schema".to_owned(), schema(sagaline_order::SCHEMA + 1));
+    world.table.put(head.clone()).unwrap();
+    let error = world.try_drive(&id).await.unwrap_err();
+    assert!(error.is_newer_schema(), "{error:?}");
+    tokio::time::advance(Duration::from_secs(120)).await;
+    let report = world.sweep().await;
+    assert_eq!((report.found, report.deferred, report.failed), (1, 1, 0));
+    assert!(report.oldest_overdue_s > 0, "its age is told");
+    assert_eq!(world.table.item(&key).unwrap(), head);
+    // The release that knows it.
+    head.insert("schema".to_owned(), schema(sagaline_order::SCHEMA));
+    world.table.put(head).unwrap();
+    world.sweep_to_the_end(&id).await;
+    world.check_at_rest(&id, "newer").await;
+}

@@ -3,14 +3,14 @@
 use std::time::Duration;
 
 use sagaline_order::{
-    Context, Event, NewOrder, Order, OrderId, OrderInput, PayloadHash, RequestId, SagaConfig, Sku,
-    State, Timestamp,
+    Context, Event, NewOrder, Order, OrderId, OrderInput, RequestId, SagaConfig, Sku, State,
+    Timestamp,
 };
 use sagaline_saga::{
     Clock as _, DriveError, Driven, Driver, Message, Path, Recorder, Submission, Submitted, Sweep,
     SweepReport,
 };
-use sagaline_store::{Placed, Placement, Store};
+use sagaline_store::{Key, PayloadHash, Placed, Placement, Store, read_head};
 use sagaline_testkit::MemoryTable;
 use sagaline_testkit::gateway::Account;
 use sagaline_testkit::scripted::{ScriptedBus, ScriptedGateway, TokioClock};
@@ -112,6 +112,12 @@ impl World {
             .expect("the order is there")
     }
 
+    /// The head, without a call of the table.
+    pub(crate) fn peek(&self, id: &OrderId) -> Order {
+        let item = self.table.item(&Key::head(id)).expect("the order is there");
+        read_head(&item).unwrap()
+    }
+
     /// As a stream record drives it.
     pub(crate) async fn drive(&self, id: &OrderId) -> Driven {
         self.try_drive(id).await.unwrap()
@@ -171,6 +177,7 @@ impl World {
             payload_hash,
             operation: "cancel",
             actor: "customer".to_owned(),
+            expected: None,
         };
         // A customer whose request fails asks again.
         let recorder = self.driver.recorder();
@@ -284,7 +291,13 @@ impl World {
     pub(crate) async fn check_at_rest(&self, id: &OrderId, what: &str) -> Order {
         let head = self.head(id).await;
         let stock = self.store().stock(&sku()).await.unwrap();
-        let history = self.store().history(id, (None, 1_000)).await.unwrap();
+        let history = self
+            .store()
+            .history(id)
+            .page_size(1_000)
+            .page()
+            .await
+            .unwrap();
         self.assert_at_rest(&head, stock, history.rows.len(), what);
         head
     }
