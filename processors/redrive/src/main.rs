@@ -1,12 +1,14 @@
 //! Redrive: drains both retry queues through the same sinks as the projector.
 //!
 //! What it refuses to know: why a sink was away. Start reading at `redrive.rs` (one invocation), then `batch.rs` (one batch), then
-//! `retried.rs` (what the queues hold).
+//! `retried.rs` (what the queues hold). A schedule calls it, too: `drift.rs`.
 
 mod batch;
+mod drift;
 mod redrive;
 mod retried;
 
+use drift::Scheduled;
 use redrive::{CONSUMER, Redrive};
 use sagaline_lambda::config::RedriveVars;
 use sagaline_lambda::{Aws, BoxError, Handler, ParkBucket, start};
@@ -21,7 +23,15 @@ fn main() -> ExitCode {
 async fn wire(vars: RedriveVars, aws: Aws) -> Result<impl Handler, BoxError> {
     let bucket = ParkBucket::new(aws.s3(), &vars.common.park_bucket);
     let client = sagaline_sinks::search_client(&vars.search, &aws).await?;
-    let search = sagaline_sinks::search(&vars.search, client, &aws, &vars.common.orders_table);
+    let search = || {
+        sagaline_sinks::search(
+            &vars.search,
+            client.clone(),
+            &aws,
+            &vars.common.orders_table,
+        )
+    };
     let archive = sagaline_sinks::archive(&vars.archive, bucket.clone(), &aws);
-    Ok(Redrive::new(search, archive, bucket))
+    let redrive = Redrive::new(search(), archive, bucket);
+    Ok(Scheduled::new(redrive, search(), CONSUMER))
 }

@@ -44,8 +44,10 @@ pub struct Names {
     pub read: String,
     /// The alias for writing: `orders-write`.
     pub write: String,
-    /// The second target while a remap is under way: `orders-write-next`.
+    /// The second target while a remap is under way, on the index to come: `orders-write-next`.
     pub next: String,
+    /// The third, on the index that is left, so that it stays one to return to: `orders-write-old`.
+    pub old: String,
 }
 
 impl Names {
@@ -56,6 +58,7 @@ impl Names {
             read: alias.to_owned(),
             write: format!("{alias}-write"),
             next: format!("{alias}-write-next"),
+            old: format!("{alias}-write-old"),
         }
     }
 
@@ -74,13 +77,7 @@ impl Names {
 /// [`AdminError`].
 pub async fn init(client: &SearchClient, names: &Names) -> Result<Vec<String>, AdminError> {
     let mut done = Vec::new();
-    let template = template(names);
-    let path = format!("/_index_template/{}", names.read);
-    if stored_template(client, names)
-        .await?
-        .is_none_or(|stored| !differences(&template, &stored).is_empty())
-    {
-        ask(client, Method::Put, &path, Some(&template)).await?;
+    if write_template(client, names).await? {
         done.push(format!("wrote the index template {}", names.read));
     }
     let (read, write) = (
@@ -91,17 +88,9 @@ pub async fn init(client: &SearchClient, names: &Names) -> Result<Vec<String>, A
         Some((index, _)) => index.clone(),
         None => {
             let index = names.index(1);
-            let answer = client.send(Method::Put, &format!("/{index}"), None).await?;
-            // Made by an earlier run that did not get to its aliases, or by another one at this moment.
-            if answer.status == 400
-                && String::from_utf8_lossy(&answer.body)
-                    .contains("resource_already_exists_exception")
-            {
-                done.push(format!("found the index {index}"));
-            } else {
-                checked(format!("the index {index}"), answer)?;
-                done.push(format!("made the index {index}"));
-            }
+            let made = make_index(client, &index).await?;
+            let verb = if made { "made" } else { "found" };
+            done.push(format!("{verb} the index {index}"));
             index
         }
     };
@@ -174,19 +163,58 @@ pub async fn doctor(client: &SearchClient, names: &Names) -> Result<Vec<String>,
         ));
     }
     for (index, _) in &write {
-        let stored = ask(client, Method::Get, &format!("/{index}/_mapping"), None).await?;
-        let stored = stored
-            .get(index)
-            .and_then(|index| index.get("mappings"))
-            .cloned()
-            .unwrap_or_default();
+        let what = mapping_differences(client, index).await?;
         found.extend(
-            differences(&mapping(), &stored)
-                .into_iter()
+            what.into_iter()
                 .map(|what| format!("the mapping of {index}: {what}")),
         );
     }
+    if let Some((next, _)) = aliased(client, &names.next).await?.first() {
+        found.push(format!("a remap to {next} is under way"));
+    }
     Ok(found)
+}
+
+/// Every place where the mapping of an index is not this version's.
+///
+/// # Errors
+/// [`AdminError`].
+pub async fn mapping_differences(
+    client: &SearchClient,
+    index: &str,
+) -> Result<Vec<String>, AdminError> {
+    let stored = ask(client, Method::Get, &format!("/{index}/_mapping"), None).await?;
+    let stored = stored.get(index).and_then(|index| index.get("mappings"));
+    Ok(differences(
+        &mapping(),
+        &stored.cloned().unwrap_or_default(),
+    ))
+}
+
+/// Writes the index template if it is not as it should be.
+pub(crate) async fn write_template(
+    client: &SearchClient,
+    names: &Names,
+) -> Result<bool, AdminError> {
+    let template = template(names);
+    let stored = stored_template(client, names).await?;
+    if stored.is_some_and(|stored| differences(&template, &stored).is_empty()) {
+        return Ok(false);
+    }
+    let path = format!("/_index_template/{}", names.read);
+    ask(client, Method::Put, &path, Some(&template)).await?;
+    Ok(true)
+}
+
+/// Makes an index. False if it is there: made by an earlier run that got no further, or by another one at this moment.
+pub(crate) async fn make_index(client: &SearchClient, index: &str) -> Result<bool, AdminError> {
+    let answer = client.send(Method::Put, &format!("/{index}"), None).await?;
+    let there = answer.status == 400
+        && String::from_utf8_lossy(&answer.body).contains("resource_already_exists_exception");
+    if !there {
+        checked(format!("the index {index}"), answer)?;
+    }
+    Ok(!there)
 }
 
 /// What hides tombstones. It holds for searches through the alias, not for a read by id.
@@ -224,7 +252,10 @@ async fn stored_template(
 }
 
 /// The indices that an alias is on, with how it is on them.
-async fn aliased(client: &SearchClient, alias: &str) -> Result<Vec<(String, Value)>, AdminError> {
+pub(crate) async fn aliased(
+    client: &SearchClient,
+    alias: &str,
+) -> Result<Vec<(String, Value)>, AdminError> {
     let Some(Value::Object(indices)) = ask_if_there(client, &format!("/_alias/{alias}")).await?
     else {
         return Ok(Vec::new());

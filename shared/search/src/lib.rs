@@ -21,9 +21,11 @@ pub mod backfill;
 mod query;
 pub mod verify;
 
+pub mod remap;
+
 pub use client::{Answer, Auth, Body, ClientError, SearchClient, parse_endpoint, resolve_domain};
 pub use document::{MAX_ID_BYTES, SearchInput, document_id};
 pub use item::image_of;
 pub use message::{BadSearchMessage, SearchMessage};
 pub use query::{Page, Query, QueryError};
-pub use sink::{Limits, SearchSink, SinkVerdict};
+pub use sink::{Limits, SearchSink, SinkVerdict, bulk_bodies};

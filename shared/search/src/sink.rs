@@ -8,7 +8,12 @@
 //! # How it stays polite
 //!
 //! Only what failed is sent again, after pauses that double and are jittered, within the invocation's budget. A fixed number of requests is
-//! under way at a time. When whole requests fail in a row, a breaker ends all attempts for a while. What is left is the caller's to defer.
+//! under way at a time. When whole requests fail in a row, or nothing of them is taken, a breaker ends all attempts for a while. What is left is the caller's to defer.
+//!
+//! # Several targets
+//!
+//! While an index is replaced, every document goes to several write aliases. The first is the one that is read: only its refusal is a
+//! refusal. What any of them did not take for now is sent again later, to all. Each has a breaker of its own.
 //!
 //! It refuses to know what becomes of an input that was refused or not taken.
 
@@ -24,7 +29,7 @@ use futures::future::join_all;
 use opensearch::http::Method;
 use sagaline_stream::Budget;
 use std::collections::HashMap;
-use std::sync::{PoisonError, RwLock};
+use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 use tokio::sync::Semaphore;
 use tokio::time::{Instant, timeout_at};
@@ -90,8 +95,14 @@ impl Default for Limits {
 pub struct SearchSink {
     client: SearchClient,
     limits: Limits,
-    targets: RwLock<Vec<String>>,
+    targets: RwLock<Vec<Arc<Target>>>,
     permits: Semaphore,
+}
+
+/// A write alias.
+#[derive(Debug)]
+struct Target {
+    alias: String,
     breaker: Breaker,
 }
 
@@ -107,18 +118,33 @@ impl SearchSink {
     pub fn with_limits(client: SearchClient, write_alias: &str, limits: Limits) -> Self {
         Self {
             client,
-            targets: RwLock::new(vec![write_alias.to_owned()]),
+            targets: RwLock::new(vec![Arc::new(Target::new(write_alias.to_owned(), &limits))]),
             permits: Semaphore::new(limits.concurrency.max(1)),
-            breaker: Breaker::new(limits.breaker_failures.max(1), limits.breaker_pause),
             limits,
         }
     }
 
-    /// Sets the write aliases, the first of which decides what is refused: during a remap there are two. No alias at all changes nothing.
+    /// Sets the write aliases, the first of which decides what is refused: during a remap there are several. No alias at all changes nothing.
     pub fn set_targets(&self, aliases: Vec<String>) {
-        if !aliases.is_empty() {
-            *self.targets.write().unwrap_or_else(PoisonError::into_inner) = aliases;
+        let known = self.targets();
+        if aliases.is_empty() || known.iter().map(|target| &target.alias).eq(&aliases) {
+            return;
         }
+        tracing::info!(?aliases, "search is written to other aliases from now on");
+        // Who stays keeps what is known of it.
+        let target = |alias: String| match known.iter().find(|target| target.alias == alias) {
+            Some(target) => Arc::clone(target),
+            None => Arc::new(Target::new(alias, &self.limits)),
+        };
+        let targets = aliases.into_iter().map(target).collect();
+        *self.targets.write().unwrap_or_else(PoisonError::into_inner) = targets;
+    }
+
+    fn targets(&self) -> Vec<Arc<Target>> {
+        self.targets
+            .read()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone()
     }
 
     /// Writes inputs; the verdicts are in their order. It ends before the budget does.
@@ -134,30 +160,36 @@ impl SearchSink {
         budget: &Budget,
     ) -> Vec<SinkVerdict> {
         let deadline = Instant::now() + (budget.remaining() * 3 / 4).min(self.limits.longest_write);
-        let targets = self
-            .targets
-            .read()
-            .unwrap_or_else(PoisonError::into_inner)
-            .clone();
-        let written = join_all(
+        let targets = self.targets();
+        let mut written = join_all(
             targets
                 .iter()
-                .map(|alias| self.write_to(alias, rule, &inputs, deadline)),
+                .map(|target| self.write_to(target, rule, &inputs, deadline)),
         )
-        .await;
-        let merge = |first: Vec<SinkVerdict>, other| {
-            first
-                .into_iter()
-                .zip(other)
-                .map(|(first, other)| of_both(first, other))
-                .collect()
-        };
-        written.into_iter().reduce(merge).unwrap_or_default()
+        .await
+        .into_iter();
+        let mut verdicts = written.next().unwrap_or_default();
+        for (target, others) in targets.iter().skip(1).zip(written) {
+            for ((input, verdict), other) in inputs.iter().zip(&mut verdicts).zip(others) {
+                if let SinkVerdict::Refused(reason) = &other {
+                    let (order_id, version) = (input.order_id(), input.version());
+                    tracing::error!(
+                        alias = target.alias,
+                        order_id,
+                        version,
+                        reason,
+                        "refused by an index that is not read yet"
+                    );
+                }
+                of_both(verdict, other);
+            }
+        }
+        verdicts
     }
 
     async fn write_to(
         &self,
-        alias: &str,
+        target: &Target,
         rule: VersionRule,
         inputs: &[SearchInput],
         deadline: Instant,
@@ -170,18 +202,11 @@ impl SearchSink {
             let mut items = Vec::new();
             for (at, order) in orders.iter_mut().enumerate() {
                 if let Some((entry, document)) = order.next(&mut verdicts) {
-                    let input = entry.input;
-                    items.push(Item::new(
-                        at,
-                        document_id(input.order_id()),
-                        input.version(),
-                        rule,
-                        document,
-                    ));
+                    items.push(item(at, entry.input, rule, document));
                     sent.insert(at, entry);
                 }
             }
-            for (at, outcome) in self.deliver(alias, items, deadline).await {
+            for (at, outcome) in self.deliver(target, items, deadline).await {
                 if let (Some(order), Some(entry)) = (orders.get_mut(at), sent.get(&at)) {
                     order.settle(*entry, outcome, &mut verdicts);
                 }
@@ -195,7 +220,7 @@ impl SearchSink {
     /// Sends items until each has an outcome, or the patience ends. Outcomes come in any order, each with its item's `at`.
     async fn deliver(
         &self,
-        alias: &str,
+        target: &Target,
         items: Vec<Item>,
         deadline: Instant,
     ) -> Vec<(usize, Outcome)> {
@@ -210,8 +235,12 @@ impl SearchSink {
         let mut failed: Vec<(Item, String)> = Vec::new();
         let mut parts = cut(items, limits.request_bytes, limits.request_items);
         loop {
-            let answers =
-                join_all(parts.drain(..).map(|part| self.call(alias, part, deadline))).await;
+            let answers = join_all(
+                parts
+                    .drain(..)
+                    .map(|part| self.call(target, part, deadline)),
+            )
+            .await;
             for (part, answered) in answers {
                 match answered {
                     Answered::Items(each) => {
@@ -241,9 +270,14 @@ impl SearchSink {
             };
             let length = pauses
                 .next()
-                .filter(|length| Instant::now() + *length < deadline && !self.breaker.is_open());
+                .filter(|length| Instant::now() + *length < deadline && !target.breaker.is_open());
             let Some(length) = length else {
-                tracing::warn!(alias, items = failed.len(), reason, "not written to search");
+                tracing::warn!(
+                    alias = target.alias,
+                    items = failed.len(),
+                    reason,
+                    "not written to search"
+                );
                 outcomes.extend(
                     failed
                         .into_iter()
@@ -262,7 +296,13 @@ impl SearchSink {
     }
 
     /// One request.
-    async fn call(&self, alias: &str, part: Vec<Item>, deadline: Instant) -> (Vec<Item>, Answered) {
+    async fn call(
+        &self,
+        target: &Target,
+        part: Vec<Item>,
+        deadline: Instant,
+    ) -> (Vec<Item>, Answered) {
+        let Target { alias, breaker } = target;
         let again = |reason: &str| Answered::Again {
             reason: reason.to_owned(),
         };
@@ -271,7 +311,7 @@ impl SearchSink {
         if permit.is_err() || Instant::now() >= deadline {
             return (part, again("no time was left to ask search"));
         }
-        if !self.breaker.admits() {
+        if !breaker.admits() {
             return (
                 part,
                 again("search is not asked for a while: its last requests failed"),
@@ -297,23 +337,52 @@ impl SearchSink {
             Ok(Err(error)) => again(&chain(&error)),
             Err(_) => again("search did not answer in time"),
         };
-        match answered {
-            Answered::Again { .. } => self.breaker.failed(),
-            Answered::Items(_) | Answered::Split { .. } => self.breaker.answered(),
+        match &answered {
+            Answered::Again { .. } => breaker.failed(),
+            // A server that takes none of several items, as one whose disk is full, is as much away as one that does not answer.
+            Answered::Items(each) if each.len() > 1 && each.iter().all(Outcome::is_retry) => {
+                breaker.failed();
+            }
+            Answered::Items(_) | Answered::Split { .. } => breaker.answered(),
         }
         (part, answered)
     }
 }
 
-/// The verdict over two targets: what one of them must see again is sent again to both, and what only the second refuses is its own matter.
-fn of_both(first: SinkVerdict, second: SinkVerdict) -> SinkVerdict {
-    if let SinkVerdict::Refused(reason) = &second {
-        tracing::error!(reason, "refused by the second target");
+/// The bodies of the requests that a first sending of these inputs takes: what the sink does before it asks anyone. For measuring.
+#[must_use]
+pub fn bulk_bodies(inputs: &[SearchInput], limits: &Limits) -> Vec<String> {
+    let (mut verdicts, mut items) = (Verdicts::new(), Vec::with_capacity(inputs.len()));
+    for (at, order) in plan(inputs).iter_mut().enumerate() {
+        if let Some((entry, document)) = order.next(&mut verdicts) {
+            items.push(item(at, entry.input, VersionRule::External, document));
+        }
     }
-    if matches!(first, SinkVerdict::Retry(_)) || !matches!(second, SinkVerdict::Retry(_)) {
-        first
-    } else {
-        second
+    let parts = cut(items, limits.request_bytes, limits.request_items);
+    parts.iter().map(|part| body(part)).collect()
+}
+
+fn item(at: usize, input: &SearchInput, rule: VersionRule, document: &str) -> Item {
+    let id = document_id(input.order_id());
+    Item::new(at, id, input.version(), rule, document)
+}
+
+impl Target {
+    fn new(alias: String, limits: &Limits) -> Self {
+        Self {
+            alias,
+            breaker: Breaker::new(limits.breaker_failures.max(1), limits.breaker_pause),
+        }
+    }
+}
+
+/// The verdict over two targets: what one of them must see again is sent again to both, and what only the other refuses is its own matter.
+fn of_both(verdict: &mut SinkVerdict, other: SinkVerdict) {
+    let again = matches!(other, SinkVerdict::Retry(_)) && !matches!(verdict, SinkVerdict::Retry(_));
+    // One alias may lead to the same index as another, and have had its request there first.
+    let first_there = *verdict == SinkVerdict::Stale && other == SinkVerdict::Done;
+    if again || first_there {
+        *verdict = other;
     }
 }
 

@@ -2,14 +2,14 @@
 //!
 //! Each head is projected once more and compared with the stored document: its version first, then its content. The stream and the index go on
 //! meanwhile, so what differs is only a suspicion: after a while its head is read again, then its document, and what still differs is a finding.
-//! A repair cannot undo anything newer, because versions decide. Memory holds a page of either side, and the findings.
+//! A repair cannot undo anything newer, because versions decide. Memory holds a page of either side, and at most [`MOST_KEPT`] findings.
 //!
 //! Start reading at [`Verifier::check`]. It refuses to know where heads come from, and who is told of the findings.
 
 mod findings;
 mod stored;
 
-pub use findings::{Drift, Finding, Findings};
+pub use findings::{Drift, Finding, Findings, MOST_KEPT};
 
 use crate::admin::AdminError;
 use crate::backfill::{ScannedPage, Segment, State, name_of, write_out};
@@ -20,12 +20,11 @@ use crate::pause::pause;
 use crate::sink::{SearchSink, SinkVerdict};
 use aws_sdk_dynamodb::types::AttributeValue;
 use sagaline_stream::BoxError;
-use serde_json::Value;
-use std::cmp::Ordering;
 use std::collections::{HashMap, HashSet};
 use std::future::Future;
 use std::time::Duration;
-use stored::{Hit, Stored};
+use stored::{Hit, compare};
+pub(crate) use stored::{documents, tombstones};
 use thiserror::Error;
 
 /// Documents asked for at a time.
@@ -115,6 +114,13 @@ where
         self
     }
 
+    /// However many pages differ, each gets that time: for one who cannot do with a finding that is only late.
+    #[must_use]
+    pub fn patient_on_every_page(mut self) -> Self {
+        self.patient_pages = u32::MAX;
+        self
+    }
+
     /// What was found.
     #[must_use]
     pub fn into_findings(self) -> Findings {
@@ -186,7 +192,7 @@ where
                 let documents = stored::documents(self.client, self.alias, &ids).await?;
                 for (id, document) in ids.iter().zip(documents) {
                     if let Some(document) = document.filter(|document| !document.is_tombstone()) {
-                        self.findings.found.push(Finding {
+                        self.findings.add(Finding {
                             drift: Drift::Extra,
                             order_id: (*id).to_owned(),
                             head_version: None,
@@ -220,8 +226,8 @@ where
                     }
                 }
                 Err(reason) => {
-                    let refused = &mut self.findings.refused;
-                    refused.push(format!("{}: {reason}", name_of(head)));
+                    self.findings
+                        .add_refused(format!("{}: {reason}", name_of(head)));
                 }
             }
         }
@@ -303,9 +309,9 @@ where
             (VersionRule::External, Vec::new()),
             (VersionRule::ExternalOrSame, Vec::new()),
         ];
-        let begin = self.findings.found.len();
+        let mut found = Vec::with_capacity(drifted.len());
         for suspect in drifted {
-            self.findings.found.push(Finding {
+            found.push(Finding {
                 drift: suspect.drift,
                 order_id: suspect.head.order_id().to_owned(),
                 head_version: Some(suspect.head.version()),
@@ -318,9 +324,23 @@ where
                 inputs.push(suspect.head);
             }
         }
-        let Some(sink) = self.repair else {
-            return Ok(());
+        let result = match self.repair {
+            Some(sink) => self.repair(sink, by_rule, &mut found).await,
+            None => Ok(()),
         };
+        // What was found stands, whatever came then.
+        found
+            .into_iter()
+            .for_each(|finding| self.findings.add(finding));
+        result
+    }
+
+    async fn repair(
+        &self,
+        sink: &SearchSink,
+        by_rule: [(VersionRule, Vec<SearchInput>); 2],
+        found: &mut [Finding],
+    ) -> Result<(), VerifyError> {
         let mut verdicts = HashMap::new();
         for (rule, inputs) in by_rule {
             for (input, verdict) in write_out(sink, rule, inputs).await {
@@ -328,7 +348,7 @@ where
             }
         }
         let mut refused_as_old = Vec::new();
-        for finding in self.findings.found.iter_mut().skip(begin) {
+        for finding in found {
             match verdicts.remove(&finding.order_id) {
                 Some(SinkVerdict::Done) => finding.repaired = true,
                 Some(SinkVerdict::Stale) => refused_as_old.push(finding),
@@ -358,23 +378,6 @@ where
         if self.patient_pages > 0 {
             self.patient_pages -= 1;
             pause(self.patience).await;
-        }
-    }
-}
-
-fn compare(head: &SearchInput, document: Option<&Stored>) -> Option<Drift> {
-    let Some(document) = document else {
-        return Some(Drift::Missing);
-    };
-    match document.version.cmp(&head.version()) {
-        Ordering::Less => Some(Drift::Stale),
-        Ordering::Greater => Some(Drift::Ahead),
-        Ordering::Equal => {
-            let wanted = head
-                .document()
-                .ok()
-                .and_then(|wanted| serde_json::from_str::<Value>(wanted).ok());
-            (wanted.as_ref() != Some(&document.source)).then_some(Drift::Damaged)
         }
     }
 }

@@ -12,11 +12,13 @@ mod written;
 
 mod archive;
 mod search;
+mod search_since;
 
 mod wire;
 
 pub use archive::Archive;
 pub use ours::{Ours, ours};
 pub use search::Search;
+pub use search_since::{heads, verify_since};
 pub use wire::{archive, search, search_client};
 pub use written::Written;

@@ -24,6 +24,12 @@ pub(crate) enum Outcome {
     Retry(String),
 }
 
+impl Outcome {
+    pub(crate) const fn is_retry(&self) -> bool {
+        matches!(self, Self::Retry(_))
+    }
+}
+
 /// The inputs of one order that have no verdict yet, the newest version first; of equal versions the first that came.
 #[derive(Debug)]
 pub(crate) struct Order<'i> {

@@ -69,29 +69,91 @@ pub struct Finding {
     pub why: Option<String>,
 }
 
-/// What was found.
+/// Of findings, and of heads that are refused, so many are kept: memory is bounded however wrong an index is.
+pub const MOST_KEPT: usize = 10_000;
+
+/// What was found. The counts are of everything; of the findings themselves the first [`MOST_KEPT`] are kept.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Findings {
     /// Heads that were compared.
     pub heads: u64,
-    /// What differs, as it was found.
-    pub found: Vec<Finding>,
-    /// Heads that the index will never hold, each with its reason. They are no drift: the index has refused them for good.
-    pub refused: Vec<String>,
+    found: Vec<Finding>,
+    refused: Vec<String>,
+    refusals: usize,
+    counts: [Count; Drift::ALL.len()],
+}
+
+/// Of one kind.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+struct Count {
+    found: usize,
+    repaired: usize,
 }
 
 impl Findings {
+    /// Takes one down.
+    pub fn add(&mut self, finding: Finding) {
+        if let Some(count) = self.counts.get_mut(finding.drift as usize) {
+            count.found += 1;
+            count.repaired += usize::from(finding.repaired);
+        }
+        if self.found.len() < MOST_KEPT {
+            self.found.push(finding);
+        }
+    }
+
+    /// Takes down a head that the index will never hold.
+    pub fn add_refused(&mut self, refused: String) {
+        self.refusals += 1;
+        if self.refused.len() < MOST_KEPT {
+            self.refused.push(refused);
+        }
+    }
+
+    /// What differs, as it was found.
+    #[must_use]
+    pub fn found(&self) -> &[Finding] {
+        &self.found
+    }
+
+    /// Heads that the index will never hold, each with its reason. They are no drift: the index has refused them for good.
+    #[must_use]
+    pub fn refused(&self) -> &[String] {
+        &self.refused
+    }
+
+    /// How many of those there are.
+    #[must_use]
+    pub const fn refusals(&self) -> usize {
+        self.refusals
+    }
+
     /// How many of a kind were found.
     #[must_use]
     pub fn count(&self, drift: Drift) -> usize {
-        let found = self.found.iter();
-        found.filter(|finding| finding.drift == drift).count()
+        self.of(drift).found
+    }
+
+    /// How many of a kind are as wrong as they were found.
+    #[must_use]
+    pub fn open(&self, drift: Drift) -> usize {
+        let count = self.of(drift);
+        count.found - count.repaired
+    }
+
+    /// How many were found.
+    #[must_use]
+    pub fn total(&self) -> usize {
+        self.counts.iter().map(|count| count.found).sum()
     }
 
     /// How many are as wrong as they were found.
     #[must_use]
     pub fn left(&self) -> usize {
-        let found = self.found.iter();
-        found.filter(|finding| !finding.repaired).count()
+        Drift::ALL.map(|drift| self.open(drift)).iter().sum()
+    }
+
+    fn of(&self, drift: Drift) -> Count {
+        self.counts.get(drift as usize).copied().unwrap_or_default()
     }
 }

@@ -1,23 +1,27 @@
 //! What the index holds, read by document id and in the order of order ids.
 
-use super::VerifyError;
+use super::{Drift, VerifyError};
 use crate::admin::{AdminError, ask};
 use crate::client::{ClientError, SearchClient};
-use crate::document::document_id;
+use crate::document::{SearchInput, document_id};
 use crate::pause::pause;
 use backon::{BackoffBuilder as _, ExponentialBuilder};
 use opensearch::http::Method;
 use serde::Deserialize;
 use serde_json::{Value, json};
+use std::cmp::Ordering;
 use std::time::Duration;
 
 /// How often a question is asked again whose answer may be another one soon.
 const RETRIES: usize = 5;
 
+/// How long the server keeps a scroll between two pages of it.
+const SCROLL_KEPT: &str = "5m";
+
 /// A document and its version.
 #[derive(Debug)]
-pub(super) struct Stored {
-    pub(super) version: i64,
+pub(crate) struct Stored {
+    pub(crate) version: i64,
     pub(super) source: Value,
 }
 
@@ -63,7 +67,7 @@ struct GotDocument {
 }
 
 /// The documents of these ids, in their order; realtime, so that nothing must be refreshed. An alias's filter does not hold for it.
-pub(super) async fn documents(
+pub(crate) async fn documents(
     client: &SearchClient,
     alias: &str,
     ids: &[impl AsRef<str>],
@@ -124,19 +128,7 @@ pub(super) async fn alive(
         path: path.clone(),
         why: why.to_owned(),
     };
-    // A shard that failed would hide its documents.
-    if answer.get("timed_out") == Some(&Value::Bool(true))
-        || answer
-            .pointer("/_shards/failed")
-            .and_then(Value::as_u64)
-            .is_some_and(|failed| failed > 0)
-    {
-        return Err(bad("not every shard answered"));
-    }
-    let found = answer
-        .pointer("/hits/hits")
-        .and_then(Value::as_array)
-        .ok_or_else(|| bad("it has no hits"))?;
+    let found = hits(&answer).map_err(bad)?;
     let next = found
         .last()
         .filter(|_| found.len() >= size)
@@ -153,6 +145,83 @@ pub(super) async fn alive(
     };
     let hits = found.iter().map(hit).collect::<Option<_>>();
     Ok((hits.ok_or_else(|| bad("a hit has no id"))?, next))
+}
+
+/// The next page of the tombstones of an index, each as (order id, version), and by what to ask for the page after it. A scroll: it needs
+/// nothing of the mapping, which may be the reason why the index is replaced.
+pub(crate) async fn tombstones(
+    client: &SearchClient,
+    index: &str,
+    size: usize,
+    scroll: Option<&str>,
+) -> Result<(Vec<(String, i64)>, Option<String>), VerifyError> {
+    let (path, body) = match scroll {
+        None => (
+            format!("/{index}/_search?scroll={SCROLL_KEPT}"),
+            json!({"size": size, "sort": ["_doc"], "version": true, "_source": ["order_id"], "query": {"term": {"deleted": true}}}),
+        ),
+        Some(id) => (
+            "/_search/scroll".to_owned(),
+            json!({"scroll": SCROLL_KEPT, "scroll_id": id}),
+        ),
+    };
+    // The second page is asked for once: a repetition would get the third.
+    let answer = match scroll {
+        None => ask_again(client, &path, &body).await?,
+        Some(_) => ask(client, Method::Post, &path, Some(&body)).await?,
+    };
+    let bad = |why: &str| VerifyError::Answer {
+        path: path.clone(),
+        why: why.to_owned(),
+    };
+    let found = hits(&answer).map_err(bad)?;
+    let next = answer.get("_scroll_id").and_then(Value::as_str);
+    let tombstone = |hit: &Value| {
+        let id = hit.get("_id").and_then(Value::as_str)?;
+        let order_id = hit.pointer("/_source/order_id").and_then(Value::as_str);
+        // A tombstone that does not say whose it is has the order's id for its own, unless that is hashed.
+        let order_id = order_id
+            .filter(|order_id| document_id(order_id) == id)
+            .unwrap_or(id);
+        Some((
+            order_id.to_owned(),
+            hit.get("_version").and_then(Value::as_i64)?,
+        ))
+    };
+    let tombstones: Option<Vec<_>> = found.iter().map(tombstone).collect();
+    let tombstones = tombstones.ok_or_else(|| bad("a hit has no id or no version"))?;
+    let next = next.filter(|_| !found.is_empty()).map(str::to_owned);
+    Ok((tombstones, next))
+}
+
+/// The hits of a search that every shard answered: one that failed would hide its documents.
+fn hits(answer: &Value) -> Result<&Vec<Value>, &'static str> {
+    let failed = answer.pointer("/_shards/failed").and_then(Value::as_u64);
+    if answer.get("timed_out") == Some(&Value::Bool(true))
+        || failed.is_some_and(|failed| failed > 0)
+    {
+        return Err("not every shard answered");
+    }
+    let found = answer.pointer("/hits/hits").and_then(Value::as_array);
+    found.ok_or("it has no hits")
+}
+
+/// How a document differs from what its head says; `None` if it does not.
+pub(super) fn compare(head: &SearchInput, document: Option<&Stored>) -> Option<Drift> {
+    let Some(document) = document else {
+        return Some(Drift::Missing);
+    };
+    match document.version.cmp(&head.version()) {
+        Ordering::Less => Some(Drift::Stale),
+        Ordering::Greater => Some(Drift::Ahead),
+        Ordering::Equal => {
+            let wanted = head
+                .document()
+                .ok()
+                .and_then(|wanted| serde_json::from_str::<Value>(wanted).ok());
+            (wanted.as_ref() != Some(&document.source)).then_some(Drift::Damaged)
+        }
+    }
 }
 
 /// Asks, and asks again while the server is busy or away.

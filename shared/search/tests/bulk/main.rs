@@ -5,6 +5,10 @@ mod backfill;
 #[cfg(test)]
 mod server;
 #[cfg(test)]
+mod signing;
+#[cfg(test)]
+mod storm;
+#[cfg(test)]
 mod verify;
 
 use sagaline_search::{Limits, SearchInput, SinkVerdict};

@@ -215,7 +215,7 @@ impl World {
 
 fn names(findings: &Findings) -> Vec<(Drift, &str, bool)> {
     let mut names: Vec<_> = findings
-        .found
+        .found()
         .iter()
         .map(|finding| (finding.drift, finding.order_id.as_str(), finding.repaired))
         .collect();
@@ -273,9 +273,12 @@ async fn exactly_what_differs_is_found_by_its_kind_and_what_can_be_repaired_is()
     let found = world.verify(5, false).await.unwrap();
     assert_eq!(names(&found), expected(false));
     assert_eq!((found.heads, found.left()), (13, 8));
-    assert_eq!(found.refused.len(), 1);
-    assert!(found.refused[0].starts_with("ORDER#broken: total_minor"));
-    let stale = found.found.iter().find(|found| found.drift == Drift::Stale);
+    assert_eq!((found.refused().len(), found.refusals()), (1, 1));
+    assert!(found.refused()[0].starts_with("ORDER#broken: total_minor"));
+    let stale = found
+        .found()
+        .iter()
+        .find(|found| found.drift == Drift::Stale);
     assert_eq!(stale.unwrap().head_version, Some(2));
     assert_eq!(stale.unwrap().index_version, Some(1));
     let asked = world.index.lock().unwrap().asked.clone();
@@ -308,7 +311,7 @@ async fn a_deleted_document_whose_version_is_remembered_is_only_repaired_when_it
         ]
     );
     let why = found
-        .found
+        .found()
         .iter()
         .find_map(|finding| finding.why.as_deref());
     assert!(why.unwrap().contains("gc_deletes"));
