@@ -1,7 +1,7 @@
 //! The archive: every change of every order as one row, through Firehose into Parquet, and read back with Athena.
 //!
 //! Start reading at [`Row`]: what is kept of a change. [`ArchiveSink`] writes rows, [`ArchiveMessage`] carries those that were not taken,
-//! [`Archive`] reads.
+//! [`Archive`] reads, and [`verify`] says whether a day is whole.
 //! This crate refuses to know what an order may do, how records arrive, and what becomes of a row that was not taken.
 
 mod text;
@@ -19,8 +19,12 @@ mod retry_message;
 mod reading;
 pub mod views;
 
+mod chain;
+pub mod verify;
+
+pub use chain::{Link, link};
 pub use hash_keys::{BadHashKeys, HashKeys};
-pub use reading::{Archive, Progress, ReadError, Table};
+pub use reading::{Answer, Archive, Progress, ReadError, ResultColumn, ResultRow, Table};
 pub use redaction::Redaction;
 pub use retry_message::{ArchiveMessage, BadArchiveMessage, MAX_MESSAGE_BYTES};
 pub use row::{Row, UNKNOWN_DAY};

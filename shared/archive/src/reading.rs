@@ -1,20 +1,33 @@
-//! Reading the archive with Athena: a query in, a table out.
+//! Reading the archive with Athena: a query in, rows out, page by page.
 
 use crate::views::{inlined, literal};
 use aws_sdk_athena::Client;
+use aws_sdk_athena::error::{ProvideErrorMetadata, SdkError};
 use aws_sdk_athena::types::{QueryExecutionContext, QueryExecutionState};
 use sagaline_stream::BoxError;
 use std::time::Duration;
 use thiserror::Error;
 use tokio::time::{Instant, MissedTickBehavior, interval, timeout_at};
 
-/// A result: every value as text, NULL as `None`.
+/// A column of a result.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ResultColumn {
+    /// Its name.
+    pub name: String,
+    /// Its type in Athena's words: `varchar`, `bigint`, `boolean` ...
+    pub kind: String,
+}
+
+/// A row of a result: every value as text, NULL as `None`.
+pub type ResultRow = Vec<Option<String>>;
+
+/// A result as a whole.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Table {
     /// The columns' names.
     pub columns: Vec<String>,
     /// The rows.
-    pub rows: Vec<Vec<Option<String>>>,
+    pub rows: Vec<ResultRow>,
 }
 
 /// How far a query is.
@@ -28,13 +41,14 @@ pub struct Progress {
 
 /// Why there is no result.
 #[derive(Debug, Error)]
-#[non_exhaustive]
 pub enum ReadError {
     /// A call failed.
     #[error("Athena did not {what}")]
     Call {
         /// What it was asked to do.
         what: &'static str,
+        /// The code of Athena's refusal, as in `InvalidRequestException`; `None` when it did not answer.
+        code: Option<String>,
         /// Why it did not.
         #[source]
         source: BoxError,
@@ -85,11 +99,12 @@ impl Archive {
             client,
             database: database.to_owned(),
             workgroup: workgroup.to_owned(),
-            patience: Duration::from_secs(600),
+            patience: Duration::from_secs(30 * 60),
         }
     }
 
-    /// Another longest time for a query than ten minutes.
+    /// Another longest time for a query than half an hour, which is Athena's own (Amazon Athena User Guide, Service Quotas: DML queries
+    /// end after 30 minutes).
     #[must_use]
     pub fn with_patience(self, patience: Duration) -> Self {
         Self { patience, ..self }
@@ -121,22 +136,7 @@ impl Archive {
         .await
     }
 
-    /// How many versions of how many orders each day has, in `YYYY-MM-DD` from `from` to `to`.
-    ///
-    /// # Errors
-    /// [`ReadError`].
-    pub async fn counts(&self, from: &str, to: &str) -> Result<Table, ReadError> {
-        let (from, to) = (literal(from), literal(to));
-        let select =
-            "SELECT dt, COUNT(*) AS changes, COUNT(DISTINCT order_id) AS orders FROM order_changes";
-        self.query(
-            &format!("{select} WHERE dt BETWEEN {from} AND {to} GROUP BY dt ORDER BY dt"),
-            |_| {},
-        )
-        .await
-    }
-
-    /// Runs a SELECT over the views, which need not exist.
+    /// Runs a SELECT over the views, which need not exist, and gathers the result.
     ///
     /// # Errors
     /// [`ReadError`].
@@ -145,35 +145,29 @@ impl Archive {
         select: &str,
         progress: impl FnMut(&Progress) + Send,
     ) -> Result<Table, ReadError> {
-        self.run(&inlined(select), progress).await
+        let mut answer = self.ask(&inlined(select), progress).await?;
+        let mut rows = Vec::new();
+        while let Some(page) = answer.next_page().await? {
+            rows.extend(page);
+        }
+        let columns = answer.columns.into_iter().map(|column| column.name);
+        Ok(Table {
+            columns: columns.collect(),
+            rows,
+        })
     }
 
-    /// Runs any statement as it is.
+    /// Runs any statement as it is. Its result is read page by page.
     ///
     /// # Errors
     /// [`ReadError`]. A query that takes too long is told to stop.
-    pub async fn run(
+    pub async fn ask(
         &self,
         sql: &str,
         mut progress: impl FnMut(&Progress) + Send,
-    ) -> Result<Table, ReadError> {
+    ) -> Result<Answer, ReadError> {
         let deadline = Instant::now() + self.patience;
-        let context = QueryExecutionContext::builder()
-            .database(&self.database)
-            .build();
-        let start = self
-            .client
-            .start_query_execution()
-            .query_string(sql)
-            .query_execution_context(context)
-            .work_group(&self.workgroup);
-        let started = start
-            .send()
-            .await
-            .map_err(|error| call("start the query", error))?;
-        let query_id = started
-            .query_execution_id()
-            .ok_or(ReadError::Incomplete { what: "query id" })?;
+        let query_id = self.start(sql).await?;
         let mut ticks = interval(POLL);
         ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
         loop {
@@ -181,19 +175,19 @@ impl Archive {
                 let stop = self
                     .client
                     .stop_query_execution()
-                    .query_execution_id(query_id);
+                    .query_execution_id(&query_id);
                 stop.send()
                     .await
                     .map_err(|error| call("stop the query", error))?;
                 return Err(ReadError::TooLong {
-                    query_id: query_id.to_owned(),
+                    query_id,
                     patience: self.patience,
                 });
             }
             let get = self
                 .client
                 .get_query_execution()
-                .query_execution_id(query_id);
+                .query_execution_id(&query_id);
             let answer = get
                 .send()
                 .await
@@ -215,7 +209,7 @@ impl Archive {
                 scanned_bytes,
             });
             if *state == QueryExecutionState::Succeeded {
-                return self.results(query_id).await;
+                return Answer::open(self.client.clone(), query_id, scanned_bytes).await;
             }
             if matches!(
                 state,
@@ -223,66 +217,152 @@ impl Archive {
             ) {
                 let reason = status
                     .state_change_reason()
-                    .unwrap_or("no reason given")
-                    .to_owned();
+                    .filter(|reason| !reason.is_empty())
+                    .unwrap_or("no reason given");
+                // Athena's reasons have lines and pictures; an error is one line.
+                let reason = reason.split_whitespace().collect::<Vec<_>>().join(" ");
                 return Err(ReadError::Query {
-                    query_id: query_id.to_owned(),
                     state: state.as_str().to_owned(),
+                    query_id,
                     reason,
                 });
             }
         }
     }
 
-    async fn results(&self, query_id: &str) -> Result<Table, ReadError> {
-        let mut table = Table::default();
-        let mut next: Option<String> = None;
-        loop {
-            let get = self
-                .client
-                .get_query_results()
-                .query_execution_id(query_id)
-                .set_next_token(next.clone());
-            let page = get
-                .send()
-                .await
-                .map_err(|error| call("give the results", error))?;
-            let set = page
-                .result_set()
-                .ok_or(ReadError::Incomplete { what: "results" })?;
-            let mut rows = set.rows().iter().map(|row| {
-                row.data()
-                    .iter()
-                    .map(|datum| datum.var_char_value().map(str::to_owned))
-                    .collect::<Vec<_>>()
-            });
-            if next.is_none() {
-                let columns = set
-                    .result_set_metadata()
-                    .map(|metadata| metadata.column_info())
-                    .unwrap_or_default();
-                table.columns = columns
-                    .iter()
-                    .map(|column| column.name().to_owned())
-                    .collect();
-                // The first row of a SELECT's first page is the header. A statement that is none has no header, and no rows that matter.
-                let header: Vec<Option<String>> = table.columns.iter().cloned().map(Some).collect();
-                table
-                    .rows
-                    .extend(rows.next().filter(|first| *first != header));
-            }
-            table.rows.extend(rows);
-            next = page.next_token().map(str::to_owned);
-            if next.is_none() {
-                return Ok(table);
-            }
-        }
+    async fn start(&self, sql: &str) -> Result<String, ReadError> {
+        let context = QueryExecutionContext::builder()
+            .database(&self.database)
+            .build();
+        let start = self
+            .client
+            .start_query_execution()
+            .query_string(sql)
+            .query_execution_context(context)
+            .work_group(&self.workgroup);
+        let started = start
+            .send()
+            .await
+            .map_err(|error| call("start the query", error))?;
+        started
+            .query_execution_id
+            .ok_or(ReadError::Incomplete { what: "query id" })
     }
 }
 
-fn call(what: &'static str, error: impl Into<BoxError>) -> ReadError {
+/// The result of a statement that has succeeded: one page of it is held at a time (at most 1,000 rows; Amazon Athena API Reference,
+/// GetQueryResults).
+#[derive(Debug)]
+pub struct Answer {
+    client: Client,
+    query_id: String,
+    columns: Vec<ResultColumn>,
+    scanned_bytes: Option<i64>,
+    page: Option<Vec<ResultRow>>,
+    next: Option<String>,
+}
+
+impl Answer {
+    async fn open(
+        client: Client,
+        query_id: String,
+        scanned_bytes: Option<i64>,
+    ) -> Result<Self, ReadError> {
+        let mut answer = Self {
+            client,
+            query_id,
+            columns: Vec::new(),
+            scanned_bytes,
+            page: None,
+            next: None,
+        };
+        let mut rows = answer.fetch().await?;
+        // The first row of a SELECT's first page is the header. A statement that is none has no header, and no rows that matter.
+        let is_header = rows.first().is_some_and(|first| {
+            first.len() == answer.columns.len()
+                && first
+                    .iter()
+                    .zip(&answer.columns)
+                    .all(|(value, column)| value.as_deref() == Some(&column.name))
+        });
+        if is_header {
+            rows.remove(0);
+        }
+        answer.page = Some(rows);
+        Ok(answer)
+    }
+
+    /// The columns.
+    #[must_use]
+    pub fn columns(&self) -> &[ResultColumn] {
+        &self.columns
+    }
+
+    /// How many bytes were read for it, as far as Athena says. They are what it costs.
+    #[must_use]
+    pub const fn scanned_bytes(&self) -> Option<i64> {
+        self.scanned_bytes
+    }
+
+    /// The next rows; `None` at the end. A page may be empty and not be the last.
+    ///
+    /// # Errors
+    /// [`ReadError`].
+    pub async fn next_page(&mut self) -> Result<Option<Vec<ResultRow>>, ReadError> {
+        if let Some(first) = self.page.take() {
+            return Ok(Some(first));
+        }
+        if self.next.is_none() {
+            return Ok(None);
+        }
+        self.fetch().await.map(Some)
+    }
+
+    async fn fetch(&mut self) -> Result<Vec<ResultRow>, ReadError> {
+        let get = self
+            .client
+            .get_query_results()
+            .query_execution_id(&self.query_id)
+            .set_next_token(self.next.take());
+        let page = get
+            .send()
+            .await
+            .map_err(|error| call("give the results", error))?;
+        self.next = page.next_token().map(str::to_owned);
+        let set = page
+            .result_set()
+            .ok_or(ReadError::Incomplete { what: "results" })?;
+        if self.columns.is_empty() {
+            let columns = set
+                .result_set_metadata()
+                .map(|metadata| metadata.column_info())
+                .unwrap_or_default();
+            self.columns = columns
+                .iter()
+                .map(|column| ResultColumn {
+                    name: column.name().to_owned(),
+                    kind: column.r#type().to_owned(),
+                })
+                .collect();
+        }
+        let rows = set.rows().iter().map(|row| {
+            row.data()
+                .iter()
+                .map(|datum| datum.var_char_value().map(str::to_owned))
+                .collect()
+        });
+        Ok(rows.collect())
+    }
+}
+
+fn call<E>(what: &'static str, error: SdkError<E>) -> ReadError
+where
+    E: ProvideErrorMetadata + std::error::Error + Send + Sync + 'static,
+{
+    let refused = error.as_service_error();
     ReadError::Call {
         what,
+        code: refused.and_then(|refused| refused.code().map(str::to_owned)),
         source: error.into(),
     }
 }
