@@ -1,10 +1,13 @@
 """What the other resources of the template must have."""
 
 import json
+from pathlib import Path
 from typing import Iterator
 
 from template_view import Finding, Template, referred, rule, text
 
+# The table as data: key builders, documentation and archive are held to it as well.
+SCHEMA = json.loads((Path(__file__).resolve().parent.parent / "schema" / "orders.schema.json").read_text(encoding="utf-8"))
 ENVIRONMENT = {
     "saga": {"ORDERS_TABLE", "PARK_BUCKET", "PAYMENT_URL", "EVENT_BUS"},
     "sweeper": {"ORDERS_TABLE", "PARK_BUCKET", "PAYMENT_URL", "EVENT_BUS"},
@@ -18,13 +21,18 @@ ENVIRONMENT = {
 
 @rule
 def table(template: Template) -> Iterator[Finding]:
-    """The consumers need both images, garbage goes by its time to live, and the only copy of the orders must survive a mistake."""
+    """The table is as infra/schema/orders.schema.json describes it: both images for the consumers, a time to live for garbage, and what saves the only copy of the orders."""
+    described, indexes = SCHEMA["table"], SCHEMA["indexes"].values()
+    keys = [key for owner in (described, *indexes) for key in (owner["partition"], owner["sort"])]
     for name, properties in template.of("AWS::DynamoDB::Table"):
         wanted = {
-            "StreamSpecification": {"StreamViewType": "NEW_AND_OLD_IMAGES"},
-            "TimeToLiveSpecification": {"AttributeName": "expires_at", "Enabled": True},
-            "PointInTimeRecoverySpecification": {"PointInTimeRecoveryEnabled": True},
-            "DeletionProtectionEnabled": {"Fn::If": ["IsProtected", True, False]},
+            "StreamSpecification": {"StreamViewType": described["stream"]},
+            "TimeToLiveSpecification": {"AttributeName": described["time_to_live"], "Enabled": True},
+            "PointInTimeRecoverySpecification": {"PointInTimeRecoveryEnabled": described["point_in_time_recovery"]},
+            "DeletionProtectionEnabled": {"Fn::If": ["IsProtected", described["deletion_protection"], False]},
+            "BillingMode": described["billing"],
+            "KeySchema": key_schema(described),
+            "AttributeDefinitions": [{"AttributeName": key["name"], "AttributeType": key["type"]} for key in keys],
         }
         for setting, value in wanted.items():
             if properties.get(setting) != value:
@@ -35,20 +43,35 @@ def table(template: Template) -> Iterator[Finding]:
 
 @rule
 def indexes(template: Template) -> Iterator[Finding]:
-    """Sparse indexes: their keys are attributes of their own, which an order that does not belong there lacks."""
+    """The indexes are those of infra/schema/orders.schema.json, each sparse by keys of its own."""
+    wanted = {}
+    for index, described in SCHEMA["indexes"].items():
+        projection = {"ProjectionType": described["projection"]["type"]}
+        if "include" in described["projection"]:
+            projection["NonKeyAttributes"] = described["projection"]["include"]
+        wanted[index] = {"IndexName": index, "KeySchema": key_schema(described), "Projection": projection}
     for name, properties in template.of("AWS::DynamoDB::Table"):
-        found = {
-            index["IndexName"]: ([key["AttributeName"] for key in index["KeySchema"]], index["Projection"])
-            for index in properties.get("GlobalSecondaryIndexes", [])
-        }
-        include = {"ProjectionType": "INCLUDE"}
-        wanted = {
-            "due": (["due_pk", "due_sk"], {"ProjectionType": "KEYS_ONLY"}),
-            "by_status": (["status_pk", "status_sk"], include | {"NonKeyAttributes": ["created_at", "user_id", "total_minor"]}),
-            "by_updated": (["updated_pk", "updated_sk"], include | {"NonKeyAttributes": ["version", "status"]}),
-        }
-        if found != wanted:
+        if {index["IndexName"]: index for index in properties.get("GlobalSecondaryIndexes", [])} != wanted:
             yield name, "GlobalSecondaryIndexes", f"must be {json.dumps(wanted)}"
+
+
+@rule
+def throttled(template: Template) -> Iterator[Finding]:
+    """A hot key is seen when it is refused, and whose it is: the table's or an index's, which throttles the table."""
+    wanted = {("ReadThrottleEvents", None), ("WriteThrottleEvents", None)} | {("WriteThrottleEvents", index) for index in SCHEMA["indexes"]}
+    found = set()
+    for _, properties in template.of("AWS::CloudWatch::Alarm"):
+        of = {dimension["Name"]: dimension["Value"] for dimension in properties["Dimensions"]}
+        if properties["MetricName"].endswith("ThrottleEvents") and referred(of.get("TableName")) == "OrdersTable":
+            found.add((properties["MetricName"], of.get("GlobalSecondaryIndexName")))
+    for metric, index in sorted(wanted - found, key=str):
+        yield index or "OrdersTable", "AWS::CloudWatch::Alarm", f"no alarm on {metric}"
+    for metric, index in sorted(found - wanted, key=str):
+        yield index or "OrdersTable", "AWS::CloudWatch::Alarm", f"an alarm on {metric} of what is not there"
+
+
+def key_schema(described: dict) -> list[dict]:
+    return [{"AttributeName": described["partition"]["name"], "KeyType": "HASH"}, {"AttributeName": described["sort"]["name"], "KeyType": "RANGE"}]
 
 
 # ---------------------------------------------------------------------------------------------------------------------- the functions
@@ -96,6 +119,22 @@ def statements(role: dict) -> Iterator[dict]:
     for policy in role["Policies"]:
         for statement in policy["PolicyDocument"]["Statement"]:
             yield statement["Fn::If"][1] if "Fn::If" in statement else statement
+
+
+@rule
+def schedules(template: Template) -> Iterator[Finding]:
+    """What nobody sends a message for is done by the clock: overdue orders, and the comparison of table and index, twice in the time that it looks back."""
+    found = {}
+    for name, _, properties in template.functions():
+        for event in properties.get("Events", {}).values():
+            if event["Type"] == "Schedule":
+                found[name] = event["Properties"]["Schedule"]
+    for _, properties in template.of("AWS::Events::Rule"):
+        for target in properties.get("Targets", []) if "ScheduleExpression" in properties else []:
+            found[referred(target["Arn"])] = properties["ScheduleExpression"]
+    for name, wanted in (("SweeperFunction", "rate(1 minute)"), ("RedriveFunction", "rate(1 hour)")):
+        if found.get(name) != wanted:
+            yield name, "Events", f"must have the schedule {wanted}"
 
 
 @rule
@@ -149,8 +188,13 @@ def one_row_shape(template: Template) -> Iterator[Finding]:
     """The audit view puts the tables together: the same columns in each. `dt` is in the path of the partitioned table, and in a row of the others."""
     columns = {name: [(c["Name"], c["Type"]) for c in p["TableInput"]["StorageDescriptor"]["Columns"]] for name, p in template.of("AWS::Glue::Table")}
     wanted = columns.get("ChangesTable", [])
+    items = [("pk", "string"), ("sk", "string"), ("item", "string")]
     for name, found in columns.items():
-        if [column for column in found if column[0] != "dt"] != wanted:
+        if name == "ExportedItemsTable":
+            # What `sagaline archive export-table` writes.
+            if found != items:
+                yield name, "Columns", "must be pk, sk and item, all text"
+        elif [column for column in found if column[0] != "dt"] != wanted:
             yield name, "Columns", "must be those of ChangesTable"
 
 
@@ -173,8 +217,8 @@ def buckets(template: Template) -> Iterator[Finding]:
             if properties.get("VersioningConfiguration") != {"Status": "Enabled"}:
                 yield name, "VersioningConfiguration", "must be Enabled"
             moved = {rule["Prefix"] for rule in rules for move in rule.get("Transitions", []) if move["TransitionInDays"] == 30 and "GLACIER" in move["StorageClass"]}
-            if moved != {"changes/", "oversize/"}:
-                yield name, "LifecycleConfiguration", "changes/ and oversize/ must go to Glacier after 30 days"
+            if moved != {"changes/", "oversize/", "tables/"}:
+                yield name, "LifecycleConfiguration", "changes/, oversize/ and tables/ must go to Glacier after 30 days"
 
 
 # ------------------------------------------------------------------------------------------------------------------------------ alarms
@@ -192,6 +236,7 @@ def alarms(template: Template) -> Iterator[Finding]:
     wanted += [("RecordsParked", function) for function in ("SagaFunction", "ProjectorFunction", "RedriveFunction")]
     wanted += [("OldestOverdueSeconds", "SweeperFunction"), ("OrderNeedsAttention", "SagaFunction"), ("OrderNeedsAttention", "SweeperFunction")]
     wanted += [("OrdersFailed", "SweeperFunction"), ("VersionUnchanged", "SagaFunction"), ("VersionUnchanged", "ProjectorFunction")]
+    wanted += [("SearchDriftCount", "RedriveFunction"), ("SearchDriftUnfinished", "RedriveFunction")]
     for metric, of in wanted:
         if (metric, of) not in found:
             yield of, "AWS::CloudWatch::Alarm", f"no alarm on {metric}"

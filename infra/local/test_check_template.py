@@ -111,9 +111,14 @@ class Template(unittest.TestCase):
         self.check_resource(lambda queue: queue.pop("MessageRetentionPeriod"), "ArchiveDeadLetterQueue", "MessageRetentionPeriod")
 
     def test_table_without_its_guards_is_named(self) -> None:
-        for setting in ("StreamSpecification", "TimeToLiveSpecification", "PointInTimeRecoverySpecification", "DeletionProtectionEnabled"):
+        guards = ("StreamSpecification", "TimeToLiveSpecification", "PointInTimeRecoverySpecification", "DeletionProtectionEnabled")
+        for setting in guards + ("BillingMode", "KeySchema", "AttributeDefinitions"):
             self.check_resource(lambda table: table.pop(setting), "OrdersTable", setting)
         self.check_resource(lambda table: table["GlobalSecondaryIndexes"].pop(), "OrdersTable", "GlobalSecondaryIndexes")
+        for number, index in enumerate(("due", "by_status", "by_updated")):
+            self.check_resource(lambda table: table["GlobalSecondaryIndexes"][number].update(Projection={"ProjectionType": "ALL"}), "OrdersTable", "GlobalSecondaryIndexes")
+            self.check_resource(lambda table: table["GlobalSecondaryIndexes"][number].update(IndexName=index + "_2"), "OrdersTable", "GlobalSecondaryIndexes")
+            self.check_resource(lambda table: table["GlobalSecondaryIndexes"][number]["KeySchema"].reverse(), "OrdersTable", "GlobalSecondaryIndexes")
 
     def test_right_beyond_what_a_function_does_is_named(self) -> None:
         def add(statement: dict) -> Callable[[dict], None]:
@@ -133,11 +138,16 @@ class Template(unittest.TestCase):
                 self.assertEqual([finding for finding in findings if f"no alarm on {metric} " in finding], findings)
                 self.assertEqual(len(findings), 1, name)
 
+    def test_work_that_the_clock_does_no_more_is_named(self) -> None:
+        self.check_resource(lambda function: function["Events"].pop("Drift"), "RedriveFunction", "Events")
+        self.check_resource(lambda function: function["Events"]["EveryMinute"]["Properties"].update(Schedule="rate(1 hour)"), "SweeperFunction", "Events")
+
     def test_columns_that_differ_between_the_tables_of_the_archive_are_named(self) -> None:
         def retype(table: dict) -> None:
-            table["TableInput"]["StorageDescriptor"]["Columns"][3]["Type"] = "int"
+            table["TableInput"]["StorageDescriptor"]["Columns"][1]["Type"] = "int"
 
         self.check_resource(retype, "OversizeTable", "Columns")
+        self.check_resource(retype, "ExportedItemsTable", "Columns")
 
 
 if __name__ == "__main__":

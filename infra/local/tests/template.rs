@@ -42,3 +42,9 @@ fn template_is_valid_cloudformation() -> Result<()> {
         "../template.yaml",
     ])
 }
+
+#[test]
+fn views_are_sql_that_athena_reads_over_the_templates_tables() -> Result<()> {
+    passes(&["-m", "unittest", "test_check_sql"])?;
+    passes(&["check_sql.py"])
+}
