@@ -51,7 +51,7 @@ pub(crate) enum Command {
     Create(commands::create::Create),
     /// Shows an order: state, steps, timeline, next wake.
     Show(commands::show::Show),
-    /// Lists orders of a user or in a status.
+    /// Lists orders: of a user, in a status, stuck, overdue, of a product, refunded, changed.
     Ls(commands::ls::Ls),
     /// Cancels an order, or returns it before it is shipped.
     Cancel(commands::cancel::Cancel),
@@ -61,13 +61,21 @@ pub(crate) enum Command {
     Stock(commands::stock::Stock),
     /// Searches orders; also makes and checks the index.
     Search(commands::search::Search),
+    /// Reads the archive: what happened to an order, and proof of it.
+    Archive(commands::archive::ArchiveArgs),
+    /// Looks into the table: items, queries, sizes, exports, settings.
+    Table(commands::table::TableArgs),
+    /// Checks the description of a table.
+    Schema(commands::schema::SchemaArgs),
     /// Places the orders of a file, one JSON object a line.
     Import(commands::import::Import),
     /// Shows what an event would do to an order.
     Explain(commands::operate::Explain),
     /// Brings what an order waits for forward to now.
     Nudge(commands::operate::Nudge),
-    /// Tries a stuck refund of an order again.
+    /// Tries the step that an order stands in again at once.
+    RetryStep(commands::operate::RetryStep),
+    /// Tries the stuck undo of an order again, or of all orders that have one.
     RetryUndo(commands::operate::RetryUndo),
     /// Records that the payment of an order was given back outside.
     MarkUndone(commands::operate::MarkUndone),
@@ -79,7 +87,7 @@ pub(crate) enum Command {
     Abandon(commands::operate::Abandon),
     /// Shows, redrives and drops records that were put aside.
     Parked(commands::parked::ParkedArgs),
-    /// Shows and redrives what mappings and retry queues gave up on.
+    /// Shows, redrives and drops what mappings and retry queues gave up on.
     Dlq(commands::dlq::Dlq),
     /// Feeds a file of stream records to a handler.
     Replay(commands::replay::Replay),

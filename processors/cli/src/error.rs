@@ -110,6 +110,14 @@ impl CommandError {
     }
 
     pub(crate) fn of_store(error: &StoreError) -> Self {
+        if error.is_newer_schema() {
+            return Self::new(Code::BadData, one_line(error))
+                .advise("use the release that wrote it; nothing was changed");
+        }
+        if matches!(error, StoreError::Cursor { .. }) {
+            return Self::new(Code::BadInput, one_line(error))
+                .advise("give the cursor to the same command with the same options, or list from the beginning");
+        }
         Self::of_disposition(error.disposition(), one_line(error))
     }
 

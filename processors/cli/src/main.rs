@@ -12,6 +12,7 @@ mod error;
 mod mint;
 mod output;
 mod session;
+mod tabular;
 
 use args::Cli;
 use clap::Parser as _;

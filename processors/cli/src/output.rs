@@ -1,7 +1,7 @@
 //! What goes to standard output.
 
 use crate::error::{Code, CommandError};
-use comfy_table::{LineStyle, Table, TableStyle};
+use comfy_table::{LineStyle, Row, Table, TableStyle};
 use sagaline_order::{Currency, Order};
 use serde_json::Value;
 use std::io::{self, Write as _};
@@ -10,6 +10,12 @@ use std::io::{self, Write as _};
 pub(crate) fn line(text: &str) {
     let mut out = io::stdout().lock();
     let _gone = writeln!(out, "{text}");
+}
+
+/// Writes a part of a line.
+pub(crate) fn part(text: &str) {
+    let mut out = io::stdout().lock();
+    let _gone = out.write_all(text.as_bytes());
 }
 
 /// Writes one JSON document on one line.
@@ -103,13 +109,13 @@ fn indented(text: &str) -> String {
 }
 
 /// A line under the header and no other.
-const RULED: TableStyle =
+pub(crate) const RULED: TableStyle =
     TableStyle::new().header_separator(LineStyle::none().fill('─').junction('─'));
 
 /// A table for people.
-pub(crate) fn table<const N: usize>(
-    header: [&str; N],
-    rows: impl IntoIterator<Item = [String; N]>,
+pub(crate) fn table(
+    header: impl Into<Row>,
+    rows: impl IntoIterator<Item = impl Into<Row>>,
 ) -> String {
     let mut table = Table::new();
     table.load_style(RULED);

@@ -1,27 +1,24 @@
-//! Many pieces, one after another: at a rate, with a progress bar and an account of what became of each.
+//! Many pieces of work: a few at a time, at a rate, with a progress bar and an account of what became of each.
+//!
+//! Pieces are taken in the order in which they lie. Those that run at the same time are of different orders, so that of one order they are
+//! taken one after another; a piece that names no order runs alone.
 
-use super::hands::Hands;
+use super::hands::{Ended, Hands};
+use super::pace::Pace;
 use super::piece::{Piece, Unusable};
-use super::plan::plan;
+use super::plan::{Plan, plan};
 use crate::error::{Code, CommandError};
 use crate::output;
+use futures::future::join_all;
 use indicatif::{ProgressBar, ProgressStyle};
 use sagaline_stream::Ending;
 use serde_json::{Value, json};
-use std::time::Duration;
-use tokio::time::{Interval, MissedTickBehavior, interval};
+use std::collections::{HashSet, VecDeque};
 
+/// Pieces that run at the same time.
+const TOGETHER: usize = 8;
 /// After so many failures in a row the rest is left alone: the sink or the gateway is away, not the records.
 const FAILURES_IN_A_ROW: usize = 5;
-
-/// Pieces a second, as in `10/s` or `10`.
-pub(crate) fn rate(text: &str) -> Result<u32, String> {
-    let number = text.strip_suffix("/s").unwrap_or(text);
-    match number.parse() {
-        Ok(rate @ 1..=10_000) => Ok(rate),
-        Ok(_) | Err(_) => Err("must be 1/s to 10000/s".to_owned()),
-    }
-}
 
 /// How a job is to go.
 #[derive(Debug, Clone, Copy)]
@@ -34,11 +31,30 @@ pub(crate) struct Manner {
     pub(crate) json: bool,
 }
 
+/// What lies at one place: an object of the bucket, a message of a queue, a file.
+#[derive(Debug)]
+pub(crate) struct Place {
+    /// How it is called.
+    pub(crate) name: String,
+    /// What there is to be done, or why there is nothing.
+    pub(crate) pieces: Result<Vec<Piece>, Unusable>,
+}
+
+/// What became of a few places.
+#[derive(Debug)]
+#[must_use]
+pub(crate) struct Went {
+    /// One a place: whether it is settled, so that it may be removed there.
+    pub(crate) settled: Vec<bool>,
+    /// What stopped the rest of them.
+    pub(crate) result: Result<(), CommandError>,
+}
+
 /// A job under way.
 pub(crate) struct Job<'h, 'g> {
     hands: &'h Hands<'g>,
     manner: Manner,
-    pace: Option<Interval>,
+    pace: Pace,
     bar: ProgressBar,
     told: Vec<Value>,
     totals: Totals,
@@ -46,6 +62,14 @@ pub(crate) struct Job<'h, 'g> {
     /// The only one so far that nothing could be made of, as its own error.
     alone: Option<CommandError>,
     places: usize,
+}
+
+/// One piece, and where it lies.
+#[derive(Clone, Copy)]
+struct Work<'p> {
+    place: usize,
+    number: usize,
+    piece: Result<&'p Piece, &'p Unusable>,
 }
 
 #[derive(Debug, Default)]
@@ -75,11 +99,6 @@ impl Totals {
 impl<'h, 'g> Job<'h, 'g> {
     /// Of that many objects or messages, where that is known.
     pub(crate) fn new(hands: &'h Hands<'g>, manner: Manner, places: Option<usize>) -> Self {
-        let pace = manner.rate.filter(|_| manner.act).map(|rate| {
-            let mut pace = interval(Duration::from_secs(1) / rate);
-            pace.set_missed_tick_behavior(MissedTickBehavior::Delay);
-            pace
-        });
         let bar = match places {
             Some(places) => ProgressBar::new(u64::try_from(places).unwrap_or(u64::MAX)),
             None => ProgressBar::no_length(),
@@ -89,7 +108,7 @@ impl<'h, 'g> Job<'h, 'g> {
         Self {
             hands,
             manner,
-            pace,
+            pace: Pace::new(manner.rate.filter(|_| manner.act)),
             bar,
             told: Vec::new(),
             totals: Totals::default(),
@@ -99,32 +118,42 @@ impl<'h, 'g> Job<'h, 'g> {
         }
     }
 
-    /// Takes up what lies at one place. True when it may be removed there.
-    pub(crate) async fn take(
-        &mut self,
-        place: &str,
-        pieces: Result<Vec<Piece>, Unusable>,
-    ) -> Result<bool, CommandError> {
-        self.places += 1;
-        self.bar.inc(1);
-        let pieces = match pieces {
-            Ok(pieces) => pieces,
-            Err(unusable) => {
-                self.totals.refused += 1;
-                let advice = unusable.advice();
-                self.tell(
-                    &format!("{place}: refused: {unusable}; {advice}"),
-                    json!({"place": place, "verdict": "refused", "detail": unusable.to_string(), "advice": advice}),
-                );
-                self.alone = Some(unusable.into_error(place));
-                return Ok(false);
-            }
+    /// Takes up what lies at these places.
+    pub(crate) async fn take(&mut self, places: &[Place]) -> Went {
+        self.places += places.len();
+        let mut went = Went {
+            settled: vec![self.manner.act; places.len()],
+            result: Ok(()),
         };
-        let mut settled = true;
-        for (number, piece) in pieces.iter().enumerate() {
-            settled &= Box::pin(self.piece(place, number, piece)).await?;
+        let mut waiting = in_order(places);
+        // A place counts once on the bar, and so does every further piece that it turns out to hold.
+        let more = waiting.len().saturating_sub(places.len());
+        self.bar.inc_length(u64::try_from(more).unwrap_or(u64::MAX));
+        while went.result.is_ok() && !waiting.is_empty() && !self.is_hopeless() {
+            let together = next_together(&mut waiting);
+            let running = together.iter().map(|work| self.one(*work));
+            let ended = Box::pin(join_all(running)).await;
+            for (work, ended) in together.into_iter().zip(ended) {
+                self.bar.inc(1);
+                let name = places.get(work.place).map_or("", |place| &place.name);
+                let settled = match (work.piece, ended) {
+                    (Err(unusable), _) => self.refuse(name, unusable),
+                    (Ok(piece), Ok(ended)) => self.account(name, work.number, piece, ended),
+                    (Ok(_), Err(error)) => {
+                        if went.result.is_ok() {
+                            went.result = Err(error);
+                        }
+                        false
+                    }
+                };
+                mark(&mut went.settled, work.place, settled);
+            }
         }
-        Ok(settled && self.manner.act)
+        for work in waiting {
+            mark(&mut went.settled, work.place, false);
+            self.totals.failed += usize::from(went.result.is_ok());
+        }
+        went
     }
 
     /// Counts a removal.
@@ -137,33 +166,51 @@ impl<'h, 'g> Job<'h, 'g> {
         self.failures_in_a_row >= FAILURES_IN_A_ROW
     }
 
-    async fn piece(
+    /// What would be done with one piece and, if it is to be done, how that ended.
+    async fn one(&self, work: Work<'_>) -> Result<(Plan, Option<Ended>), CommandError> {
+        let Ok(piece) = work.piece else {
+            return Ok((Plan::nothing("nothing can be made of it"), None));
+        };
+        let plan = plan(piece, &self.hands.session().store).await?;
+        if !self.manner.act {
+            return Ok((plan, None));
+        }
+        self.pace.turn().await;
+        let ended = Box::pin(self.hands.take(piece)).await?;
+        Ok((plan, Some(ended)))
+    }
+
+    fn refuse(&mut self, place: &str, unusable: &Unusable) -> bool {
+        self.totals.refused += 1;
+        let advice = unusable.advice();
+        self.tell(
+            &format!("{place}: refused: {unusable}; {advice}"),
+            json!({"place": place, "verdict": "refused", "detail": unusable.to_string(), "advice": advice}),
+        );
+        self.alone = Some(unusable.clone().into_error(place));
+        false
+    }
+
+    /// True if the piece is settled.
+    fn account(
         &mut self,
         place: &str,
         number: usize,
         piece: &Piece,
-    ) -> Result<bool, CommandError> {
+        (plan, ended): (Plan, Option<Ended>),
+    ) -> bool {
         let who = piece.who.as_str();
-        let plan = plan(piece, &self.hands.session().store).await?;
         let of = match (&plan.order_id, plan.version) {
             (Some(order_id), Some(version)) => format!("{order_id} v{version}"),
             (Some(order_id), None) => order_id.clone(),
             (None, _) => "an unknown order".to_owned(),
         };
         let mut json = json!({"place": place, "number": number, "who": who, "order_id": plan.order_id, "version": plan.version});
-        if !self.manner.act {
+        let Some(ended) = ended else {
             set(&mut json, "would", plan.would.clone().into());
             self.tell(&format!("{place}: {who}: {of}: would {}", plan.would), json);
-            return Ok(false);
-        }
-        if self.is_hopeless() {
-            self.totals.failed += 1;
-            return Ok(false);
-        }
-        if let Some(pace) = &mut self.pace {
-            pace.tick().await;
-        }
-        let ended = Box::pin(self.hands.take(piece)).await?;
+            return false;
+        };
         self.totals.count(ended.ending);
         // Nothing is parked here: what would be stays where it lies.
         let verdict = if ended.ending == Ending::Parked {
@@ -181,7 +228,7 @@ impl<'h, 'g> Job<'h, 'g> {
         } else {
             0
         };
-        Ok(!failed && ended.ending != Ending::Parked)
+        !failed && ended.ending != Ending::Parked
     }
 
     /// Lines about single records are data: errors have standard error to themselves.
@@ -240,6 +287,53 @@ impl<'h, 'g> Job<'h, 'g> {
     }
 }
 
+/// The pieces of all places, in order; a place that nothing can be made of is there as one.
+fn in_order(places: &[Place]) -> VecDeque<Work<'_>> {
+    let mut all = VecDeque::new();
+    for (place, lies) in places.iter().enumerate() {
+        match &lies.pieces {
+            Ok(pieces) => all.extend((0..).zip(pieces).map(|(number, piece)| Work {
+                place,
+                number,
+                piece: Ok(piece),
+            })),
+            Err(unusable) => all.push_back(Work {
+                place,
+                number: 0,
+                piece: Err(unusable),
+            }),
+        }
+    }
+    all
+}
+
+/// The next ones that may run at the same time: each of another order.
+fn next_together<'p>(waiting: &mut VecDeque<Work<'p>>) -> Vec<Work<'p>> {
+    let mut together = Vec::with_capacity(TOGETHER);
+    let mut orders = HashSet::new();
+    while together.len() < TOGETHER
+        && let Some(next) = waiting.front()
+    {
+        let Some(order) = next.piece.ok().and_then(Piece::order) else {
+            if together.is_empty() {
+                together.extend(waiting.pop_front());
+            }
+            break;
+        };
+        if !orders.insert(order) {
+            break;
+        }
+        together.extend(waiting.pop_front());
+    }
+    together
+}
+
+fn mark(settled: &mut [bool], place: usize, is_settled: bool) {
+    if let Some(all) = settled.get_mut(place) {
+        *all &= is_settled;
+    }
+}
+
 fn set(json: &mut Value, name: &str, value: Value) {
     if let Some(members) = json.as_object_mut() {
         members.insert(name.to_owned(), value);
@@ -248,13 +342,68 @@ fn set(json: &mut Value, name: &str, value: Value) {
 
 #[cfg(test)]
 mod tests {
+    use super::super::piece::{Content, Who};
     use super::*;
 
-    #[test]
-    fn a_rate_is_a_number_a_second() {
-        assert_eq!((rate("10/s"), rate("1")), (Ok(10), Ok(1)));
-        for bad in ["", "0", "-1", "10/m", "x", "10001/s"] {
-            assert!(rate(bad).is_err(), "{bad}");
+    fn record(order: &str) -> Piece {
+        let keys = json!({"PK": {"S": format!("ORDER#{order}")}, "SK": {"S": "ORDER#DETAIL"}});
+        Piece {
+            who: Who::Search,
+            content: Content::Record(json!({"dynamodb": {"Keys": keys}}).to_string()),
         }
+    }
+
+    /// The places of the pieces that run together, one list after another.
+    fn runs(places: &[Place]) -> Vec<Vec<(usize, usize)>> {
+        let mut waiting = in_order(places);
+        let mut runs = Vec::new();
+        while !waiting.is_empty() {
+            let together = next_together(&mut waiting);
+            runs.push(
+                together
+                    .iter()
+                    .map(|work| (work.place, work.number))
+                    .collect(),
+            );
+        }
+        runs
+    }
+
+    #[test]
+    fn pieces_of_one_order_are_taken_in_turn_and_others_beside_them() {
+        let place = |pieces| Place {
+            name: "p".to_owned(),
+            pieces,
+        };
+        let message = Piece {
+            who: Who::Archive,
+            content: Content::Message(r#"{"kind":"archive","bucket":"b","key":"k"}"#.to_owned()),
+        };
+        let places = [
+            place(Ok(vec![record("a"), record("b"), record("a")])),
+            place(Ok(Vec::new())),
+            place(Err(Unusable::Broken("garbage".to_owned()))),
+            place(Ok(vec![record("a"), record("c")])),
+            place(Ok(vec![message])),
+        ];
+        let expected = vec![
+            vec![(0, 0), (0, 1)],
+            vec![(0, 2)],
+            vec![(2, 0)],
+            vec![(3, 0), (3, 1)],
+            vec![(4, 0)],
+        ];
+        assert_eq!(runs(&places), expected);
+    }
+
+    #[test]
+    fn no_more_than_a_few_run_at_the_same_time() {
+        let pieces = (0..20).map(|n| record(&format!("o-{n}"))).collect();
+        let places = [Place {
+            name: "p".to_owned(),
+            pieces: Ok(pieces),
+        }];
+        let sizes: Vec<_> = runs(&places).iter().map(Vec::len).collect();
+        assert_eq!(sizes, [8, 8, 4]);
     }
 }

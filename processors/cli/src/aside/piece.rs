@@ -62,6 +62,26 @@ pub(crate) enum Content {
     Message(String),
 }
 
+impl Piece {
+    /// The order that it is of, as far as can be told without its handler.
+    pub(crate) fn order(&self) -> Option<String> {
+        let (Content::Record(text) | Content::Message(text)) = &self.content;
+        let value: Value = serde_json::from_str(text).ok()?;
+        let at = |path: &str| {
+            value
+                .pointer(path)
+                .and_then(Value::as_str)
+                .map(str::to_owned)
+        };
+        match &self.content {
+            Content::Record(_) => at("/dynamodb/Keys/PK/S"),
+            Content::Message(_) => at("/order_id")
+                .or_else(|| at("/row/order_id"))
+                .map(|order_id| format!("ORDER#{order_id}")),
+        }
+    }
+}
+
 /// Why nothing can be taken up from what lies there.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Unusable {
@@ -299,6 +319,31 @@ mod tests {
             );
         }
         assert!(parked("nobody", record).is_err() && of_parked(b"{}").is_err());
+    }
+
+    #[test]
+    fn a_piece_names_its_order_in_any_form() {
+        let of = |content| Piece {
+            who: Who::Archive,
+            content,
+        };
+        let record = |raw: &str| of(Content::Record(raw.to_owned())).order();
+        let message = |body: &str| of(Content::Message(body.to_owned())).order();
+        let named = Some("ORDER#o-1".to_owned());
+        assert_eq!(
+            record(r#"{"dynamodb":{"Keys":{"PK":{"S":"ORDER#o-1"}}}}"#),
+            named
+        );
+        assert_eq!(message(r#"{"kind":"search","order_id":"o-1"}"#), named);
+        assert_eq!(
+            message(r#"{"kind":"archive","row":{"order_id":"o-1"}}"#),
+            named
+        );
+        assert_eq!(
+            message(r#"{"kind":"archive","bucket":"b","key":"k"}"#),
+            None
+        );
+        assert_eq!((record("{tru"), message("")), (None, None));
     }
 
     #[test]

@@ -21,7 +21,7 @@ pub(crate) struct Plan {
 }
 
 impl Plan {
-    fn nothing(why: &str) -> Self {
+    pub(super) fn nothing(why: &str) -> Self {
         Self {
             order_id: None,
             version: None,

@@ -66,12 +66,14 @@ pub(crate) async fn bucket(global: &Global) -> Result<ParkBucket, CommandError> 
 /// An object that must be there.
 pub(crate) async fn object(bucket: &ParkBucket, key: &str) -> Result<Vec<u8>, CommandError> {
     let found = bucket.get(key).await?;
-    found.ok_or_else(|| {
-        CommandError::new(
-            Code::NothingAside,
-            format!("nothing lies at s3://{}/{key}", bucket.name()),
-        )
-    })
+    found.ok_or_else(|| nothing_at(bucket, key))
+}
+
+pub(crate) fn nothing_at(bucket: &ParkBucket, key: &str) -> CommandError {
+    CommandError::new(
+        Code::NothingAside,
+        format!("nothing lies at s3://{}/{key}", bucket.name()),
+    )
 }
 
 /// All objects under a prefix, from that day on.

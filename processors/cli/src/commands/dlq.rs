@@ -1,25 +1,21 @@
 //! `sagaline dlq`: what the mappings gave up on, and the dead letters of both retry queues.
 
+mod discard;
+mod redrive;
+
 use crate::args::Global;
-use crate::aside::hands::Hands;
-use crate::aside::job::{Job, Manner, rate};
 use crate::aside::piece::{Unusable, Who, of_document, of_letter};
 use crate::aside::store::{self, DOCUMENTS, Queues, bucket, day, day_of, look, object};
-use crate::commands::parked::{nothing_named, one};
 use crate::error::{Code, CommandError};
 use crate::output;
 use clap::{Args, Subcommand};
-use sagaline_lambda::{DeadLetters, Taken};
+use sagaline_lambda::Taken;
 use sagaline_order::Timestamp;
 use sagaline_stream::FailureDocument;
 use serde_json::{Value, json};
-use std::collections::HashSet;
 use std::path::PathBuf;
 
-/// For how long a message is taken while it is redriven, in seconds.
-const WORK: u16 = 300;
-
-/// Shows and redrives what the mappings gave up on, and the dead letters of both retry queues.
+/// Shows, redrives and drops what the mappings gave up on, and the dead letters of both retry queues.
 ///
 /// On-failure documents lie in PARK_BUCKET under aws/lambda/; dead letters in the queues that --search-queue and --archive-queue name.
 #[derive(Debug, Args)]
@@ -30,9 +26,11 @@ Examples:
   sagaline dlq redrive --who search --all --search-queue https://sqs.eu-west-1.amazonaws.com/123456789012/shop-search-dead
   sagaline dlq redrive --all --rate 10/s --yes
   sagaline dlq redrive --file document.json
+  sagaline dlq drop 3f1c8a52-6d0e-4b7b-9a51-2f7d3c9e8b10 --yes
 
 An ID is the key of an object or the id of a message. The queues are SEARCH_DEAD_LETTER_QUEUE_URL and ARCHIVE_DEAD_LETTER_QUEUE_URL, in the
-template <stack>-search-dead and <stack>-archive-dead. Without --yes, redrive only says what it would do. A document from a queue is only a
+template <stack>-search-dead and <stack>-archive-dead. Without --yes, redrive and drop only say what they would do. What is settled is removed,
+so a redrive that was stopped goes on when it is run again (messages that it had taken come back after 5 minutes at most). A document from a queue is only a
 pointer: it has no records, so what helps is to compare with the table.")]
 pub(crate) struct Dlq {
     #[command(flatten)]
@@ -59,32 +57,9 @@ enum Action {
         file: Option<PathBuf>,
     },
     /// Takes records and messages up again.
-    Redrive(Redrive),
-}
-
-#[derive(Debug, Args)]
-struct Redrive {
-    /// Keys of objects, ids of messages.
-    #[arg(value_name = "ID", conflicts_with_all = ["all", "file"])]
-    ids: Vec<String>,
-    /// A document that was kept in a file. The file stays.
-    #[arg(long, value_name = "FILE", conflicts_with = "all")]
-    file: Option<PathBuf>,
-    /// All documents and dead letters, or all of --who.
-    #[arg(long)]
-    all: bool,
-    /// Only what is of this one: documents of its function, letters of its queue.
-    #[arg(long, value_name = "WHO", requires = "all")]
-    who: Option<Who>,
-    /// Whose records those of a document are, where its function's name does not say it.
-    #[arg(long, value_name = "WHO")]
-    to: Option<Who>,
-    /// At most so many a second.
-    #[arg(long, value_name = "N/s", value_parser = rate)]
-    rate: Option<u32>,
-    /// Do it.
-    #[arg(long)]
-    yes: bool,
+    Redrive(redrive::Redrive),
+    /// Removes documents and dead letters for good, without doing anything about them.
+    Drop(discard::Discard),
 }
 
 impl Dlq {
@@ -97,6 +72,7 @@ impl Dlq {
                 (None, None) => Err(nothing_named()),
             },
             Action::Redrive(redrive) => Box::pin(redrive.run(&self.queues, global)).await,
+            Action::Drop(discard) => discard.run(&self.queues, global).await,
         }
     }
 }
@@ -223,153 +199,10 @@ fn show_document(place: &str, bytes: &[u8], global: &Global) -> Result<(), Comma
     output::document(place, bytes, global.json)
 }
 
-impl Redrive {
-    async fn run(self, queues: &Queues, global: &Global) -> Result<(), CommandError> {
-        if self.ids.is_empty() && self.file.is_none() && !self.all {
-            return Err(nothing_named());
-        }
-        let manner = Manner {
-            act: self.yes,
-            rate: self.rate,
-            json: global.json,
-        };
-        if let Some(file) = &self.file {
-            let place = name(file);
-            // What has no records is said without asking anyone for anything.
-            let pieces =
-                of_document(&read(file)?, self.to).map_err(|bad| bad.into_error(&place))?;
-            let hands = Hands::open(global).await?;
-            let mut job = Job::new(&hands, manner, Some(1));
-            let went = job.take(&place, Ok(pieces)).await.map(drop);
-            return job.finish(went);
-        }
-        let (keys, messages): (Vec<String>, Vec<String>) =
-            self.ids.iter().cloned().partition(|id| id.contains('/'));
-        for text in &keys {
-            store::key(text)?;
-        }
-        let hands = Hands::open(global).await?;
-        let mut job = Job::new(&hands, manner, None);
-        let went = self
-            .everything(&mut job, keys, messages, queues, global)
-            .await;
-        job.finish(went)
-    }
-
-    async fn everything(
-        &self,
-        job: &mut Job<'_, '_>,
-        keys: Vec<String>,
-        messages: Vec<String>,
-        queues: &Queues,
-        global: &Global,
-    ) -> Result<(), CommandError> {
-        self.documents(job, keys, global).await?;
-        if !self.all && messages.is_empty() {
-            return Ok(());
-        }
-        let mut missing: HashSet<String> = messages.into_iter().collect();
-        let only = if self.all { None } else { Some(&mut missing) };
-        self.letters(job, queues, only, global).await?;
-        missing
-            .iter()
-            .next()
-            .map_or(Ok(()), |id| Err(no_letter(id)))
-    }
-
-    async fn documents(
-        &self,
-        job: &mut Job<'_, '_>,
-        keys: Vec<String>,
-        global: &Global,
-    ) -> Result<(), CommandError> {
-        if keys.is_empty() && !self.all {
-            return Ok(());
-        }
-        let bucket = bucket(global).await?;
-        let keys = if self.all {
-            let found = store::objects(&bucket, DOCUMENTS, None).await?;
-            found.into_iter().map(|object| object.key).collect()
-        } else {
-            keys
-        };
-        for key in &keys {
-            if let Some(who) = self.who {
-                let bytes = object(&bucket, key).await?;
-                let document = FailureDocument::parse(&bytes).ok();
-                let function = document.and_then(|document| document.function_arn);
-                if function.as_deref().and_then(Who::of_function) != Some(who) {
-                    continue;
-                }
-            }
-            one(job, &bucket, key, self.to).await?;
-            if job.is_hopeless() {
-                break;
-            }
-        }
-        Ok(())
-    }
-
-    /// The letters of the queues, or those of them that are named; what is found is struck from the names.
-    async fn letters(
-        &self,
-        job: &mut Job<'_, '_>,
-        queues: &Queues,
-        mut only: Option<&mut HashSet<String>>,
-        global: &Global,
-    ) -> Result<(), CommandError> {
-        let queues = queues.open(&store::aws(global).await?, self.who);
-        for (_, queue) in &queues {
-            let mut kept = Vec::new();
-            let result = self.queue(job, queue, only.as_deref_mut(), &mut kept).await;
-            // Also after an error: what was not settled is to be seen again.
-            for taken in &kept {
-                queue.give_back(taken).await?;
-            }
-            result?;
-        }
-        Ok(())
-    }
-
-    async fn queue(
-        &self,
-        job: &mut Job<'_, '_>,
-        queue: &DeadLetters,
-        mut only: Option<&mut HashSet<String>>,
-        kept: &mut Vec<Taken>,
-    ) -> Result<(), CommandError> {
-        let mut seen = HashSet::new();
-        loop {
-            let taken = queue.take(WORK).await?;
-            let fresh: Vec<Taken> = taken
-                .into_iter()
-                .filter(|taken| seen.insert(taken.id.clone()))
-                .collect();
-            if fresh.is_empty() {
-                return Ok(());
-            }
-            // Kept until it is removed, so that an error on the way gives all of them back.
-            let from = kept.len();
-            kept.extend(fresh);
-            let mut at = from;
-            while let Some(taken) = kept.get(at) {
-                let wanted = match only.as_deref_mut() {
-                    Some(names) => names.remove(&taken.id),
-                    None => true,
-                };
-                if wanted && !job.is_hopeless() {
-                    let pieces = of_letter(&taken.body, self.to);
-                    if job.take(&taken.id, pieces).await? {
-                        queue.remove(taken).await?;
-                        job.removed();
-                        kept.remove(at);
-                        continue;
-                    }
-                }
-                at += 1;
-            }
-        }
-    }
+/// Used where a command names neither what to redrive nor all of it.
+fn nothing_named() -> CommandError {
+    CommandError::new(Code::Usage, "nothing to redrive is named")
+        .advise("name what to redrive, or pass --all")
 }
 
 fn no_letter(id: &str) -> CommandError {

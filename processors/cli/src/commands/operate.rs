@@ -1,20 +1,18 @@
-//! `sagaline explain`, `nudge`, `retry-undo`, `mark-undone`, `park`, `unpark`, `abandon`: what an operator may do to one order.
+//! `sagaline nudge`, `retry-step`, `retry-undo`, `mark-undone`, `park`, `unpark`, `abandon`, and `explain`: what an operator may do to one order.
 //!
 //! Each is an ordinary event through the same decision as everything else, on the version that is shown. Without `--yes` it is only told what
-//! would be recorded.
+//! would be recorded and written.
 
 use crate::args::Global;
-use crate::commands::{cancel, submitted};
+use crate::commands::{cancel, foretold, retry_all, submitted};
 use crate::error::{Code, CommandError};
 use crate::mint;
-use crate::output;
 use crate::session::{self, Session};
 use clap::Args;
-use sagaline_order::{
-    Decision, Event, Order, PayloadHash, TableEffect, Verdict, decide, request_id,
-};
+use sagaline_order::{Event, Order, OrderId, RequestId, Version, request_id};
 use sagaline_saga::Submission;
-use serde_json::{Value, json};
+use sagaline_store::PayloadHash;
+use serde_json::json;
 
 /// Which order, and whether to act.
 #[derive(Debug, Args)]
@@ -22,9 +20,19 @@ pub(crate) struct Target {
     /// The order.
     #[arg(value_name = "ID")]
     order_id: String,
+    #[command(flatten)]
+    how: How,
+}
+
+/// Whether to act, and on what.
+#[derive(Debug, Args)]
+pub(crate) struct How {
     /// Acts; without it, only what would be done is shown.
     #[arg(long)]
     yes: bool,
+    /// The version that the decision was made on, as the dry run shows it; on another one nothing is done.
+    #[arg(long, value_name = "VERSION", value_parser = version)]
+    expect: Option<Version>,
 }
 
 /// Brings what waits for a later attempt forward to now.
@@ -38,15 +46,45 @@ pub(crate) struct Nudge {
     target: Target,
 }
 
-/// Tries a stuck refund again, with its refusals and its deadline counted anew.
+/// Tries the step that an order stands in again at once, also out of the hands of a person.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  sagaline ls --status EXCEPTION
-  sagaline retry-undo o-1 --yes")]
-pub(crate) struct RetryUndo {
+  sagaline retry-step o-1
+  sagaline retry-step o-1 --yes --expect 7
+
+The payment or the publication is tried again; the time to pay is not begun anew. What is being undone is retried by retry-undo.")]
+pub(crate) struct RetryStep {
     #[command(flatten)]
     target: Target,
+}
+
+/// Tries a stuck undo again, with its refusals and its deadline counted anew.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  sagaline retry-undo o-1 --yes
+  sagaline retry-undo --all
+  sagaline retry-undo --all --yes --rate 2
+
+With --all: every order that waits for a person because its undo is stuck, as after an outage of the gateway. It can be stopped and run again:
+what was retried is no longer among them.")]
+pub(crate) struct RetryUndo {
+    /// The order.
+    #[arg(
+        value_name = "ID",
+        required_unless_present = "all",
+        conflicts_with = "all"
+    )]
+    order_id: Option<String>,
+    /// Every order whose undo is stuck.
+    #[arg(long, conflicts_with = "expect")]
+    all: bool,
+    #[command(flatten)]
+    how: How,
+    /// With --all: the most orders a second.
+    #[arg(long, value_name = "N", default_value_t = 5, requires = "all", value_parser = clap::value_parser!(u32).range(1..=100))]
+    rate: u32,
 }
 
 /// Records that a payment was given back outside.
@@ -105,7 +143,7 @@ Examples:
   sagaline explain o-1 --event '{\"kind\":\"CancelRequested\",\"reason\":\"late\"}'
   sagaline explain o-1 --event '{\"kind\":\"ShipmentSent\",\"tracking\":\"T-77\"}' --json
 
-docs/saga-matrix.md lists every event and what it does in every state.")]
+docs/saga.md lists every event and what it does in every state.")]
 pub(crate) struct Explain {
     /// The order.
     #[arg(value_name = "ID")]
@@ -119,11 +157,22 @@ impl Explain {
     pub(crate) async fn run(self, global: &Global) -> Result<(), CommandError> {
         let event: Event = serde_json::from_str(&self.event)
             .map_err(|error| CommandError::new(Code::BadInput, format!("--event: {error}")))?;
-        let target = Target {
-            order_id: self.order_id,
-            yes: false,
+        let order_id = session::order_id(&self.order_id)?;
+        let session = Session::open(global).await?;
+        let order = session::found(&order_id, session.store.load(&order_id).await?)?;
+        let submission = Submission {
+            request_id: request_id(&order, &event),
+            payload_hash: PayloadHash::of(&json!(event)),
+            operation: event.kind(),
+            event,
+            actor: mint::actor(),
+            expected: None,
         };
-        target.act(event, global).await
+        let foreseen = session.into_recorder().foresee(&order, &submission).await;
+        let foreseen =
+            foreseen.map_err(|error| CommandError::of_drive(&submission.request_id, &error))?;
+        foretold::explain(&order, &submission.event, &foreseen, global.json);
+        Ok(())
     }
 }
 
@@ -133,9 +182,24 @@ impl Nudge {
     }
 }
 
+impl RetryStep {
+    pub(crate) async fn run(self, global: &Global) -> Result<(), CommandError> {
+        self.target.act(Event::StepRetried, global).await
+    }
+}
+
 impl RetryUndo {
     pub(crate) async fn run(self, global: &Global) -> Result<(), CommandError> {
-        self.target.act(Event::UndoRetried, global).await
+        match self.order_id {
+            Some(order_id) => {
+                let target = Target {
+                    order_id,
+                    how: self.how,
+                };
+                target.act(Event::UndoRetried, global).await
+            }
+            None => retry_all::run(self.how.yes, self.rate, global).await,
+        }
     }
 }
 
@@ -173,109 +237,60 @@ impl Target {
         let order_id = session::order_id(&self.order_id)?;
         let session = Session::open(global).await?;
         let order = session::found(&order_id, session.store.load(&order_id).await?)?;
-        let request_id = request_id(&order, &event);
+        let left_behind = foretold::left_behind(&order, &event);
+        let submission = submission(&order_id, self.how.expect.unwrap_or(order.version), event);
         let recorder = session.into_recorder();
-        if !self.yes {
-            let decision = decide(&order, &event, &recorder.context().await);
-            return foretell(&order, &event, &decision, global.json);
+        if !self.how.yes {
+            return foretold::dry_run(&recorder, &order, &submission, global.json).await;
         }
-        let operation = event.kind();
-        let submission = Submission {
-            payload_hash: PayloadHash::of(
-                &json!({"order_id": order_id, "version": order.version, "event": event}),
-            ),
-            event,
-            request_id: request_id.clone(),
-            operation,
-            actor: mint::actor(),
-        };
+        let request_id = submission.request_id.clone();
         let submitted = recorder.submit(&order_id, submission).await;
         let submitted = submitted.map_err(|error| CommandError::of_drive(&request_id, &error))?;
+        let mut said = vec![("request_id", request_id.as_str())];
+        said.extend(left_behind.as_deref().map(|left| ("left_behind", left)));
         submitted::tell(
             submitted.ok_or_else(|| session::no_order(&order_id))?,
-            ("request_id", request_id.as_str()),
+            &said,
             global.json,
         )
     }
 }
 
-/// Shows what would be recorded.
-fn foretell(
-    order: &Order,
-    event: &Event,
-    decision: &Decision,
-    json: bool,
-) -> Result<(), CommandError> {
+/// An operator's event on one version of an order: the same again is the same request.
+pub(super) fn submission(order_id: &OrderId, version: Version, event: Event) -> Submission {
+    Submission {
+        request_id: RequestId::of_event(order_id, version, event.kind()),
+        payload_hash: PayloadHash::of(
+            &json!({"order_id": order_id, "version": version, "event": event}),
+        ),
+        operation: event.kind(),
+        event,
+        actor: mint::actor(),
+        expected: Some(version),
+    }
+}
+
+/// A version as it is shown.
+pub(super) fn version(text: &str) -> Result<Version, String> {
+    let number = text.parse::<u64>().ok().and_then(Version::new);
+    number.ok_or_else(|| "a version is a number from 1".to_owned())
+}
+
+/// A version that was expected and is not there.
+pub(super) fn moved(order: &Order) -> CommandError {
     let Order {
         order_id,
         state,
         version,
         ..
     } = order;
-    if decision.verdict == Verdict::Refused {
-        return Err(
-            CommandError::new(Code::NotAllowed, format!("refused: {}", decision.reason)).advise(
-                format!("order {order_id} is {state:?}, see `sagaline show {order_id}`"),
-            ),
-        );
-    }
-    let kinds: Vec<Value> = decision.changes.iter().map(kind).collect();
-    if json {
-        output::json(&json!({
-            "result": "dry_run", "event": event.kind(), "verdict": decision.verdict, "reason": decision.reason,
-            "changes": decision.changes, "left_behind": left_behind(order, event),
-        }));
-        return Ok(());
-    }
-    if decision.verdict == Verdict::NoEffect {
-        output::line(&format!(
-            "order {order_id} is {state:?}: nothing to do: {}",
-            decision.reason
-        ));
-        return Ok(());
-    }
-    let names: Vec<&str> = kinds.iter().filter_map(Value::as_str).collect();
-    output::line(&format!(
-        "order {order_id}, {state:?}, version {version}: {}; would record {}",
-        decision.reason,
-        names.join(", ")
-    ));
-    if decision.effects.contains(&TableEffect::ReturnStock) {
-        output::line("the stock of its lines comes back");
-    }
-    if let Some(left) = left_behind(order, event) {
-        output::line(&format!("leaves behind: {left}"));
-    }
-    output::line("nothing was done; run it again with --yes");
-    Ok(())
-}
-
-fn kind(change: &sagaline_order::Change) -> Value {
-    let value = serde_json::to_value(change).unwrap_or_default();
-    value.get("kind").cloned().unwrap_or_default()
-}
-
-/// What an abandoned order leaves for people to settle.
-fn left_behind(order: &Order, event: &Event) -> Option<String> {
-    if !matches!(event, Event::Abandoned { .. }) {
-        return None;
-    }
-    let pay = order.steps.pay.as_ref().filter(|pay| !pay.undone);
-    let payment = order
-        .payment_id
-        .as_ref()
-        .map_or("unknown".to_owned(), ToString::to_string);
-    let money = pay.map(|pay| {
-        let amount = order.currency.display(order.total_minor.get());
+    CommandError::new(
+        Code::NotExpected,
         format!(
-            "payment {payment} of {amount} ({:?}, not undone)",
-            pay.status
-        )
-    });
-    let goods = order
-        .tracking
-        .as_ref()
-        .map(|tracking| format!("goods on their way ({tracking})"));
-    let left: Vec<String> = money.into_iter().chain(goods).collect();
-    (!left.is_empty()).then(|| left.join("; "))
+            "order {order_id} is {state:?} at version {version}, not at the one that was expected"
+        ),
+    )
+    .advise(format!(
+        "look with `sagaline show {order_id}` and decide again"
+    ))
 }

@@ -2,13 +2,15 @@
 
 use crate::args::Global;
 use crate::aside::hands::Hands;
-use crate::aside::job::{Job, Manner, rate};
-use crate::aside::piece::{Who, of_document, of_parked};
+use crate::aside::job::{Job, Manner};
+use crate::aside::objects::{self, Keys, pieces_of};
+use crate::aside::pace::rate;
+use crate::aside::piece::Who;
 use crate::aside::store::{self, DOCUMENTS, PARKED, bucket, day, day_of, key, object};
-use crate::error::{Code, CommandError};
+use crate::error::CommandError;
 use crate::output;
 use clap::{Args, Subcommand};
-use sagaline_lambda::{Listed, ParkBucket};
+use sagaline_lambda::Listed;
 use serde_json::{Value, json};
 
 /// Shows, redrives and drops what was put aside in PARK_BUCKET.
@@ -25,7 +27,7 @@ Examples:
 
 Without --yes, redrive and drop only say what they would do. Redrive goes through the processors' own handlers: the saga drives the order,
 search reads the head again and writes what it finds, the archive gets the row. Old news is stale, never applied. What is settled is removed,
-so a redrive that was stopped goes on when it is run again.")]
+so a redrive that was stopped goes on when it is run again. Records of one order are taken in turn, those of others beside them.")]
 pub(crate) struct ParkedArgs {
     #[command(subcommand)]
     action: Action,
@@ -158,50 +160,18 @@ async fn redrive(
     let bucket = bucket(global).await?;
     let hands = Hands::open(global).await?;
     let keys = match who {
-        None => keys,
-        Some(_) => store::parked(&bucket, who, None)
-            .await?
-            .into_iter()
-            .map(|object| object.key)
-            .collect(),
+        None => Keys::Named(keys),
+        Some(_) => {
+            let listed = store::parked(&bucket, who, None).await?;
+            Keys::Listed(listed.into_iter().map(|object| object.key).collect())
+        }
     };
     let mut job = Job::new(&hands, manner, Some(keys.len()));
-    let went = each(&mut job, &bucket, &keys).await;
+    let went = objects::take(&mut job, &bucket, &keys, |key, bytes| {
+        Some(pieces_of(key, bytes, None))
+    });
+    let went = Box::pin(went).await;
     job.finish(went)
-}
-
-async fn each(
-    job: &mut Job<'_, '_>,
-    bucket: &ParkBucket,
-    keys: &[String],
-) -> Result<(), CommandError> {
-    for key in keys {
-        one(job, bucket, key, None).await?;
-        if job.is_hopeless() {
-            break;
-        }
-    }
-    Ok(())
-}
-
-/// One object: taken up, and removed only when all of it is settled.
-pub(crate) async fn one(
-    job: &mut Job<'_, '_>,
-    bucket: &ParkBucket,
-    key: &str,
-    to: Option<Who>,
-) -> Result<(), CommandError> {
-    let bytes = object(bucket, key).await?;
-    let pieces = if key.starts_with(DOCUMENTS) {
-        of_document(&bytes, to)
-    } else {
-        of_parked(&bytes)
-    };
-    if job.take(key, pieces).await? {
-        bucket.delete(key).await?;
-        job.removed();
-    }
-    Ok(())
 }
 
 async fn drop_them(keys: &[String], yes: bool, global: &Global) -> Result<(), CommandError> {
@@ -210,36 +180,68 @@ async fn drop_them(keys: &[String], yes: bool, global: &Global) -> Result<(), Co
     }
     let bucket = bucket(global).await?;
     // All of them are looked at before the first is gone.
-    let mut told = Vec::with_capacity(keys.len());
+    let mut dropped = Dropped::new(yes);
     for key in keys {
-        let object: Value =
-            serde_json::from_slice(&object(&bucket, key).await?).unwrap_or_default();
-        let reason = object.get("reason").and_then(Value::as_str);
-        told.push((key, reason.unwrap_or("no reason is given").to_owned()));
+        dropped.add(key, reason_of(&object(&bucket, key).await?));
     }
-    let verdict = if yes { "dropped" } else { "would be dropped" };
-    for (key, reason) in &told {
-        if yes {
+    if yes {
+        for key in keys {
             bucket.delete(key).await?;
         }
-        if !global.json {
-            output::line(&format!("{key}: {verdict} ({reason})"));
-        }
     }
-    if global.json {
-        let rows: Vec<Value> = told
-            .iter()
-            .map(|(key, reason)| json!({"key": key, "reason": reason}))
-            .collect();
-        output::json(&json!({"dry_run": !yes, "dropped": rows}));
-    } else if !yes {
-        output::line("dry run: nothing was removed; --yes does it");
-    }
+    dropped.tell(global.json);
     Ok(())
 }
 
-/// Used where a command names neither keys nor all of them.
-pub(crate) fn nothing_named() -> CommandError {
-    CommandError::new(Code::Usage, "nothing to redrive is named")
-        .advise("name what to redrive, or pass --all")
+/// Why an object was put aside: by a processor, or by a mapping.
+pub(crate) fn reason_of(object: &[u8]) -> String {
+    let object: Value = serde_json::from_slice(object).unwrap_or_default();
+    let reason = object
+        .get("reason")
+        .or_else(|| object.pointer("/requestContext/condition"));
+    let reason = reason.and_then(Value::as_str);
+    reason.unwrap_or("no reason is given").to_owned()
+}
+
+/// What is dropped, or would be.
+#[derive(Debug)]
+pub(crate) struct Dropped {
+    yes: bool,
+    told: Vec<(String, String)>,
+}
+
+impl Dropped {
+    pub(crate) const fn new(yes: bool) -> Self {
+        Self {
+            yes,
+            told: Vec::new(),
+        }
+    }
+
+    pub(crate) fn add(&mut self, place: &str, reason: String) {
+        self.told.push((place.to_owned(), reason));
+    }
+
+    pub(crate) fn tell(&self, json: bool) {
+        if json {
+            let rows: Vec<Value> = self
+                .told
+                .iter()
+                .map(|(key, reason)| json!({"key": key, "reason": reason}))
+                .collect();
+            output::json(&json!({"dry_run": !self.yes, "dropped": rows}));
+            return;
+        }
+        let verdict = if self.yes {
+            "dropped"
+        } else {
+            "would be dropped"
+        };
+        for (place, reason) in &self.told {
+            output::line(&format!("{place}: {verdict} ({reason})"));
+        }
+        if !self.yes {
+            output::line("dry run: nothing was removed; --yes does it");
+        }
+    }
 }

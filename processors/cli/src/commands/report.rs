@@ -68,6 +68,7 @@ impl Report {
             payload_hash: callback.payload_hash(),
             operation: "report",
             actor: kind.actor().to_owned(),
+            expected: None,
         };
         let request_id = submission.request_id.clone();
         let session = Session::open(global).await?;
@@ -75,7 +76,7 @@ impl Report {
         let submitted = submitted.map_err(|error| CommandError::of_drive(&request_id, &error))?;
         submitted::tell(
             submitted.ok_or_else(|| session::no_order(&order_id))?,
-            ("event_id", &callback.event_id),
+            &[("event_id", &callback.event_id)],
             global.json,
         )
     }

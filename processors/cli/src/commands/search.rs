@@ -1,7 +1,8 @@
-//! `sagaline search`: asks the index; `search init` makes it, `search doctor` checks how it is made, `search backfill` fills it and `search
-//! verify` compares it with the table.
+//! `sagaline search`: asks the index; `search init` makes it, `search doctor` checks how it is made, `search backfill` fills it, `search
+//! verify` compares it with the table, and `search remap` puts another one in its place.
 
 mod backfill;
+mod remap;
 mod verify;
 
 use crate::args::Global;
@@ -38,7 +39,8 @@ Examples:
   sagaline search init
   sagaline search doctor
   sagaline search backfill --state backfill.json
-  sagaline search verify --since 2h --repair"
+  sagaline search verify --since 2h --repair
+  sagaline search remap"
 )]
 pub(crate) struct Search {
     #[command(subcommand)]
@@ -64,6 +66,8 @@ enum Action {
     Backfill(backfill::Backfill),
     /// Compares the index with the table; exit code 1 if they differ.
     Verify(verify::Verify),
+    /// Puts a new index with this version's mapping in the place of the old one.
+    Remap(remap::Remap),
 }
 
 impl Search {
@@ -99,6 +103,9 @@ impl Search {
             (Some(Action::Verify(command)), _) => {
                 Box::pin(command.run(client, &names, global)).await?;
             }
+            (Some(Action::Remap(command)), _) => {
+                Box::pin(command.run(client, &names, global)).await?;
+            }
             (None, Some((query, after))) => show(
                 &query
                     .run(&client, &vars.alias, self.limit, after.as_ref())
@@ -114,9 +121,20 @@ impl Search {
     fn question(&self) -> Result<(Query, Option<Value>), CommandError> {
         let query = Query::parse(&self.query.join(" "))
             .map_err(|bad| CommandError::new(Code::BadInput, format!("query: {bad}")))?;
-        let after = self.after.as_deref().map(serde_json::from_str).transpose();
-        let after = after
-            .map_err(|_| CommandError::new(Code::BadInput, "--after is no cursor of a search"))?;
+        let bad = || CommandError::new(Code::BadInput, "--after is no cursor of a search");
+        let after: Option<Value> = self
+            .after
+            .as_deref()
+            .map(serde_json::from_str)
+            .transpose()
+            .map_err(|_| bad())?;
+        // Where the last order stands: by what is sorted, then by its id.
+        if after
+            .as_ref()
+            .is_some_and(|after| after.as_array().is_none_or(|parts| parts.len() != 2))
+        {
+            return Err(bad());
+        }
         Ok((query, after))
     }
 }

@@ -5,7 +5,7 @@ use crate::error::CommandError;
 use crate::output;
 use crate::session::{self, Session};
 use clap::Args;
-use sagaline_order::{Order, OrderId, Step, StepStatus};
+use sagaline_order::{Order, OrderId, Step, StepStatus, Undo};
 use sagaline_store::{HistoryRow, Store, Table};
 use serde_json::{Value, json};
 
@@ -47,7 +47,12 @@ async fn history<T: Table>(
     let mut rows = Vec::new();
     let mut cursor = None;
     loop {
-        let page = store.history(order_id, (cursor.as_ref(), PAGE)).await?;
+        let page = store
+            .history(order_id)
+            .page_size(PAGE)
+            .after(cursor.as_ref())
+            .page()
+            .await?;
         rows.extend(page.rows);
         cursor = page.next;
         if cursor.is_none() {
@@ -107,11 +112,6 @@ fn for_people(order: &Order, history: &[HistoryRow]) -> String {
             why.reason, why.since
         )
     }));
-    text.push(order.wake_at.map_or_else(
-        || "next wake: none, it is finished".to_owned(),
-        |at| format!("next wake {at}"),
-    ));
-
     let lines = order.lines.iter().map(|line| {
         [
             line.sku.to_string(),
@@ -125,21 +125,7 @@ fn for_people(order: &Order, history: &[HistoryRow]) -> String {
         output::table(["product", "name", "qty", "price of one"], lines),
     ]);
 
-    let all = [
-        ("reserve", &order.steps.reserve),
-        ("pay", &order.steps.pay),
-        ("fulfil", &order.steps.fulfil),
-    ];
-    let begun = all
-        .into_iter()
-        .filter_map(|(name, step)| step.as_ref().map(|step| (name, step)));
-    let rows: Vec<[String; 5]> = begun.flat_map(|(name, step)| steps(name, step)).collect();
-    if !rows.is_empty() {
-        text.extend([
-            String::new(),
-            output::table(["step", "status", "attempts", "next", "last error"], rows),
-        ]);
-    }
+    text.extend([String::new(), tree(order)]);
 
     let timeline = history.iter().map(|row| {
         let kinds: Vec<&str> = row
@@ -162,37 +148,102 @@ fn for_people(order: &Order, history: &[HistoryRow]) -> String {
     text.join("\n")
 }
 
-/// A step, and its undoing if there is one.
-fn steps(name: &str, step: &Step) -> Vec<[String; 5]> {
-    let next =
-        |at: Option<sagaline_order::Timestamp>| at.map(|at| at.to_string()).unwrap_or_default();
-    let status = if step.undone {
-        format!("{:?}, undone", step.status)
-    } else {
-        format!("{:?}", step.status)
-    };
-    let waiting = step.retry_at.or(step.recheck_at).or(step
-        .not_after
-        .filter(|_| step.status == StepStatus::Requested));
-    let mut rows = vec![[
-        name.to_owned(),
-        status,
-        step.attempt.to_string(),
-        next(waiting),
-        step.last_error.clone().unwrap_or_default(),
-    ]];
-    if let Some(undo) = &step.undo {
-        let attempts = format!("{} ({} refused)", undo.attempt, undo.refusals);
-        let error = undo.last_error.clone().unwrap_or_default();
-        rows.push([
-            format!("undo {name}"),
-            format!("{:?}", undo.status),
-            attempts,
-            next(undo.retry_at),
-            error,
-        ]);
+/// The steps and their undoing, as a tree; its root says when the order is looked at next.
+fn tree(order: &Order) -> String {
+    let root = order.wake_at.map_or_else(
+        || "steps; next wake: none, it is finished".to_owned(),
+        |at| format!("steps; next wake {at}"),
+    );
+    let all = [
+        ("reserve", &order.steps.reserve),
+        ("pay", &order.steps.pay),
+        ("fulfil", &order.steps.fulfil),
+    ];
+    let waiting = (!order.notices.is_empty()).then(|| {
+        let notices = order.notices.iter();
+        let notices =
+            notices.map(|notice| format!("{:?} of version {}", notice.kind, notice.version));
+        format!("to be told: {}", notices.collect::<Vec<_>>().join(", "))
+    });
+    let begun = all
+        .into_iter()
+        .filter_map(|(name, step)| Some((name, step.as_ref()?)));
+    let mut branches: Vec<(String, Option<String>)> = begun
+        .map(|(name, step)| (of_step(name, step), step.undo.as_ref().map(of_undo)))
+        .collect();
+    branches.extend(waiting.map(|text| (text, None)));
+    let last = branches.len().saturating_sub(1);
+    let mut lines = vec![root];
+    for (place, (branch, leaf)) in branches.into_iter().enumerate() {
+        let (fork, trunk) = if place == last {
+            ("└─", "  ")
+        } else {
+            ("├─", "│ ")
+        };
+        lines.push(format!("{fork} {branch}"));
+        lines.extend(leaf.map(|leaf| format!("{trunk} └─ {leaf}")));
     }
-    rows
+    lines.join("\n")
+}
+
+fn of_step(name: &str, step: &Step) -> String {
+    let mut parts = vec![format!("{name}  {:?}", step.status)];
+    if step.undone {
+        parts.push("undone".to_owned());
+    }
+    parts.push(attempts(step.attempt));
+    let open = step.status == StepStatus::Requested;
+    let times = [
+        ("next", step.retry_at),
+        ("last enquiry", step.recheck_at),
+        (
+            "under way until",
+            step.not_after.filter(|_| open && step.retry_at.is_none()),
+        ),
+    ];
+    parts.extend(
+        times
+            .iter()
+            .filter_map(|(what, at)| Some(format!("{what} {}", at.as_ref()?))),
+    );
+    let settled = matches!(step.status, StepStatus::Succeeded | StepStatus::Failed);
+    parts.extend(
+        step.deadline_at
+            .filter(|_| !settled)
+            .map(|at| format!("deadline {at}")),
+    );
+    parts.extend(
+        step.last_error
+            .as_ref()
+            .map(|error| format!("last error: {error}")),
+    );
+    parts.join("  ")
+}
+
+fn of_undo(undo: &Undo) -> String {
+    let mut parts = vec![
+        format!("undo  {:?}", undo.status),
+        format!("{} ({} refused)", attempts(undo.attempt), undo.refusals),
+    ];
+    parts.extend(undo.retry_at.map(|at| format!("next {at}")));
+    if undo.status != StepStatus::Succeeded {
+        parts.push(format!("deadline {}", undo.deadline_at));
+    }
+    parts.extend(undo.refund_id.as_ref().map(|id| format!("refund {id}")));
+    parts.extend(
+        undo.last_error
+            .as_ref()
+            .map(|error| format!("last error: {error}")),
+    );
+    parts.join("  ")
+}
+
+fn attempts(count: u32) -> String {
+    if count == 1 {
+        "1 attempt".to_owned()
+    } else {
+        format!("{count} attempts")
+    }
 }
 
 #[cfg(test)]
@@ -246,6 +297,20 @@ mod tests {
 
     #[test]
     fn people_see_state_steps_timeline_and_the_next_wake() {
+        let mut order = order();
+        let pay = order.steps.pay.as_mut().unwrap();
+        pay.undo = Some(Undo {
+            op_id: OpId::derive(&order.order_id, "pay", "undo"),
+            status: StepStatus::Failed,
+            attempt: 3,
+            refusals: 2,
+            not_after: at(40),
+            retry_at: Some(at(50)),
+            deadline_at: at(59),
+            last_error: Some("account closed".to_owned()),
+            refund_id: None,
+        });
+
         let row = HistoryRow {
             version: Version::FIRST,
             at: at(0),
@@ -254,6 +319,6 @@ mod tests {
             verdict: "Applied".to_owned(),
             events: vec![json!({"kind": "OrderPlaced"})],
         };
-        insta::assert_snapshot!(for_people(&order(), &[row]));
+        insta::assert_snapshot!(for_people(&order, &[row]));
     }
 }

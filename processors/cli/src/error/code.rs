@@ -25,10 +25,14 @@ pub(crate) enum Code {
     Search,
     /// The functions of `local run` cannot be run as configured.
     Mappings,
+    /// The archive is not where it is looked for, or Athena refuses a query.
+    Archive,
     /// There is no such order.
     NoOrder,
     /// Nothing of that name was put aside.
     NothingAside,
+    /// The table has no such item.
+    NoItem,
     /// Too little stock.
     StockShort,
     /// The order id is or was in use.
@@ -54,7 +58,7 @@ pub(crate) enum Code {
 impl Code {
     /// All of them.
     #[cfg(test)]
-    pub(crate) const ALL: [Self; 23] = [
+    pub(crate) const ALL: [Self; 25] = [
         Self::Usage,
         Self::BadInput,
         Self::UnreadableFile,
@@ -66,8 +70,10 @@ impl Code {
         Self::Refused,
         Self::Search,
         Self::Mappings,
+        Self::Archive,
         Self::NoOrder,
         Self::NothingAside,
+        Self::NoItem,
         Self::StockShort,
         Self::OrderIdUsed,
         Self::RequestIdReused,
@@ -94,8 +100,10 @@ impl Code {
             Self::Refused => "SL1005",
             Self::Search => "SL1006",
             Self::Mappings => "SL1007",
+            Self::Archive => "SL1008",
             Self::NoOrder => "SL2001",
             Self::NothingAside => "SL2002",
+            Self::NoItem => "SL2003",
             Self::StockShort => "SL3001",
             Self::OrderIdUsed => "SL3002",
             Self::RequestIdReused => "SL3003",
@@ -123,8 +131,9 @@ impl Code {
             | Self::NoTable
             | Self::Refused
             | Self::Search
-            | Self::Mappings => 2,
-            Self::NoOrder | Self::NothingAside => 3,
+            | Self::Mappings
+            | Self::Archive => 2,
+            Self::NoOrder | Self::NothingAside | Self::NoItem => 3,
             Self::StockShort
             | Self::OrderIdUsed
             | Self::RequestIdReused
@@ -156,19 +165,23 @@ impl Code {
                 "check OPENSEARCH_ENDPOINT or OPENSEARCH_DOMAIN, or run `sagaline search init`"
             }
             Self::Mappings => "correct the key or file that the message names",
+            Self::Archive => {
+                "read what Athena says, and check the query, ARCHIVE_DATABASE and ARCHIVE_WORKGROUP"
+            }
             Self::NoOrder => {
                 "check the id, or find it with `sagaline ls --user` or `sagaline search`"
             }
             Self::NothingAside => {
                 "list what there is with `sagaline parked ls` or `sagaline dlq ls`"
             }
+            Self::NoItem => "read the lines below",
             Self::StockShort => "add stock with `sagaline stock add`, or order less",
             Self::OrderIdUsed => "choose another --order-id",
             Self::RequestIdReused => {
                 "choose another --request-id, or repeat the first request unchanged"
             }
             Self::NotAllowed => "see where it stands with `sagaline show`",
-            Self::NotExpected => "look with `sagaline stock get` and decide again",
+            Self::NotExpected => "look at what is there and decide again",
             Self::OrdersRefused => {
                 "read the lines above; the others are placed, and importing again places nothing twice"
             }

@@ -224,7 +224,7 @@ mod tests {
             |line_number| order("abc", line_number, &line(|_| {}), "operator:t", &context).unwrap();
         assert_eq!(same(1).order.order_id, same(1).order.order_id);
         assert_ne!(same(1).request_id, same(2).request_id);
-        assert_eq!(same(1).payload_hash, same(2).payload_hash);
+        assert_eq!(same(1).input, same(2).input);
     }
 
     #[test]

@@ -7,7 +7,7 @@ use crate::output;
 use crate::session::Session;
 use clap::Args;
 use indicatif::{ProgressBar, ProgressStyle};
-use sagaline_lambda::one_line;
+use sagaline_lambda::{now, one_line};
 use sagaline_search::admin::Names;
 use sagaline_search::backfill::{BackfillError, Segment, State, Tally, backfill, scan_page};
 use sagaline_search::{SearchClient, SearchSink};
@@ -45,11 +45,51 @@ impl Backfill {
         global: &Global,
     ) -> Result<(), CommandError> {
         let session = Session::open(global).await?;
-        let table = session.table.as_str();
-        let kept = self.state.as_deref().map(|path| Kept {
+        let sink = SearchSink::new(client, &names.write);
+        // While a remap is under way it goes to both indices, like every other write.
+        let targets = session.store.search_targets(now()).await;
+        sink.set_targets(targets.unwrap_or_default());
+        let filling = Filling {
+            session: &session,
+            sink: &sink,
+            alias: &names.write,
+            state: self.state.as_deref(),
+            max_rcu: self.max_rcu,
+        };
+        let tally = filling.run().await?;
+        tell(&tally, global.json);
+        if tally.refused.is_empty() {
+            return Ok(());
+        }
+        Err(CommandError::new(
+            Code::CheckFailed,
+            format!(
+                "{} orders cannot be written to the index",
+                tally.refused.len()
+            ),
+        )
+        .advise("read the lines above; all others are written"))
+    }
+}
+
+/// Every head of the table on its way into an index.
+pub(super) struct Filling<'f> {
+    pub(super) session: &'f Session,
+    pub(super) sink: &'f SearchSink,
+    /// What the state is of: an alias or an index.
+    pub(super) alias: &'f str,
+    pub(super) state: Option<&'f Path>,
+    pub(super) max_rcu: Option<u32>,
+}
+
+impl Filling<'_> {
+    /// Writes all, from where the state says.
+    pub(super) async fn run(&self) -> Result<Tally, CommandError> {
+        let table = self.session.table.as_str();
+        let kept = self.state.map(|path| Kept {
             path,
             table,
-            alias: &names.write,
+            alias: self.alias,
         });
         let begun = kept.as_ref().map(Kept::read).transpose()?.flatten();
         let mut state = begun.unwrap_or_else(|| State::new(SEGMENTS));
@@ -58,8 +98,8 @@ impl Backfill {
             kept.write(&state)?;
         }
         let segments = u32::try_from(state.segments.len()).unwrap_or(SEGMENTS);
-        let (dynamo, scanned) = (&session.aws.dynamodb(), &AtomicU64::new(0));
-        let bar = progress(items_about(&session).await);
+        let (dynamo, scanned) = (&self.session.aws.dynamodb(), &AtomicU64::new(0));
+        let bar = progress(items_about(self.session).await);
         let pages = |segment: Segment| async move {
             let page = scan_page(dynamo, table, segments, &segment).await?;
             scanned.fetch_add(page.scanned, Ordering::Relaxed);
@@ -74,30 +114,18 @@ impl Backfill {
                 unkept = kept.write(state).err();
             }
         };
-        let sink = SearchSink::new(client, &names.write);
         let units = self.max_rcu.map(f64::from);
-        let done = backfill(&sink, &mut state, units, pages, on_page).await;
+        let done = backfill(self.sink, &mut state, units, pages, on_page).await;
         bar.finish_and_clear();
         let tally = match (done, unkept) {
             (Ok(tally), _) => tally,
             (Err(_), Some(unkept)) => return Err(unkept),
-            (Err(error), None) => return Err(stopped(&error, self.state.as_deref())),
+            (Err(error), None) => return Err(stopped(&error, self.state)),
         };
         if let Some(kept) = &kept {
             kept.remove()?;
         }
-        tell(&tally, global.json);
-        if tally.refused.is_empty() {
-            return Ok(());
-        }
-        Err(CommandError::new(
-            Code::CheckFailed,
-            format!(
-                "{} orders cannot be written to the index",
-                tally.refused.len()
-            ),
-        )
-        .advise("read the lines above; all others are written"))
+        Ok(tally)
     }
 }
 
@@ -140,7 +168,7 @@ fn tell(tally: &Tally, json: bool) {
 }
 
 /// About how many items the table has: DynamoDB counts them every six hours (API reference, `TableDescription`). `None` if it does not say.
-async fn items_about(session: &Session) -> Option<u64> {
+pub(super) async fn items_about(session: &Session) -> Option<u64> {
     let ask = session.aws.dynamodb().describe_table();
     let answer = ask.table_name(&session.table).send().await;
     let items = answer.ok()?.table()?.item_count()?;

@@ -6,26 +6,16 @@ use crate::error::{Code, CommandError};
 use crate::output;
 use crate::session::Session;
 use clap::Args;
-use futures::stream::{self, StreamExt as _, TryStreamExt as _};
 use indicatif::{ProgressBar, ProgressStyle};
 use sagaline_lambda::{now, one_line};
-use sagaline_order::{OrderId, Seconds, Timestamp};
+use sagaline_order::{Seconds, Timestamp};
 use sagaline_search::admin::Names;
 use sagaline_search::backfill::{Segment, scan_page};
 use sagaline_search::verify::{Drift, Finding, Findings, Verifier, VerifyError};
 use sagaline_search::{SearchClient, SearchSink};
-use sagaline_store::{DynamoTable, Item, Store, StoreError};
-use sagaline_stream::BoxError;
+use sagaline_sinks::{heads, verify_since};
+use sagaline_store::StoreError;
 use serde_json::{Map, Value, json};
-
-/// Heads that are read at the same time.
-const CONCURRENT: usize = 16;
-
-/// Orders of `--since` that are compared at a time.
-const PAGE_ORDERS: u32 = 100;
-
-/// How far clocks may be apart.
-const SKEW: Seconds = Seconds(60);
 
 /// Compares the index with the table; exit code 1 if they differ.
 ///
@@ -43,7 +33,8 @@ damaged   the right version, other content       --repair writes it again
 extra     a document without a head (--all)      a remap leaves it out
 ahead     a newer version than the head's, as after a restore of the table: only a remap repairs it
 
---repair is safe under live writes: versions decide. Orders that were removed are looked at with --all only.")]
+--repair is safe under live writes: versions decide. Orders that were removed are looked at with --all only.
+What is found is counted in full; the first 10,000 findings are listed.")]
 pub(super) struct Verify {
     /// The orders that were written within this time: 90s, 30m, 2h, 7d.
     #[arg(long, value_name = "TIME", default_value = "2h", conflicts_with = "all", value_parser = length)]
@@ -68,6 +59,10 @@ impl Verify {
         let sink = self
             .repair
             .then(|| SearchSink::new(client.clone(), &names.write));
+        if let Some(sink) = &sink {
+            // While a remap is under way a repair goes to both indices, like every other write.
+            sink.set_targets(store.search_targets(now()).await.unwrap_or_default());
+        }
         let reread = |ids: Vec<String>| heads(store, ids);
         let mut verifier = Verifier::new(&client, &names.write, reread);
         if let Some(sink) = &sink {
@@ -83,7 +78,14 @@ impl Verify {
             };
             verifier.check_all(pages).await.map_err(failed)
         } else {
-            since(&mut verifier, store, self.since, bar).await
+            let from = now().as_millis() - 1_000 * i64::from(self.since.0);
+            let from = Timestamp::from_millis(from).ok_or_else(|| {
+                CommandError::new(Code::BadInput, "--since: no order can be that old")
+            })?;
+            let on_page = |heads| bar.inc(u64::try_from(heads).unwrap_or_default());
+            verify_since(&mut verifier, store, (from, now()), on_page)
+                .await
+                .map_err(failed)
         };
         bar.finish_and_clear();
         let findings = verifier.into_findings();
@@ -97,50 +99,7 @@ impl Verify {
     }
 }
 
-/// Compares the orders of the list of what changed, page by page.
-async fn since<R, F>(
-    verifier: &mut Verifier<'_, R>,
-    store: &Store<DynamoTable>,
-    length: Seconds,
-    bar: &ProgressBar,
-) -> Result<(), CommandError>
-where
-    R: Fn(Vec<String>) -> F,
-    F: Future<Output = Result<Vec<Item>, BoxError>>,
-{
-    let until = now().plus(SKEW);
-    let from = now().as_millis() - 1_000 * i64::from(length.0);
-    let from = Timestamp::from_millis(from)
-        .ok_or_else(|| CommandError::new(Code::BadInput, "--since: no order can be that old"))?;
-    let mut cursor = None;
-    loop {
-        let page = store
-            .updated(from, until, (cursor.as_ref(), PAGE_ORDERS))
-            .await?;
-        let ids = page.rows.iter().map(|row| row.order_id.to_string());
-        let heads = heads(store, ids.collect()).await;
-        let heads = heads.map_err(|source| failed(VerifyError::Heads(source)))?;
-        verifier.check(&heads).await.map_err(failed)?;
-        bar.inc(u64::try_from(heads.len()).unwrap_or_default());
-        match page.next {
-            Some(next) => cursor = Some(next),
-            None => return Ok(()),
-        }
-    }
-}
-
-/// The heads of these orders, without those that are not there.
-async fn heads(store: &Store<DynamoTable>, ids: Vec<String>) -> Result<Vec<Item>, BoxError> {
-    let read = |id: String| async move { store.load_item(&OrderId::stored(id)).await };
-    let heads: Vec<Option<Item>> = stream::iter(ids)
-        .map(read)
-        .buffer_unordered(CONCURRENT)
-        .try_collect()
-        .await?;
-    Ok(heads.into_iter().flatten().collect())
-}
-
-fn failed(error: VerifyError) -> CommandError {
+pub(super) fn failed(error: VerifyError) -> CommandError {
     match error {
         VerifyError::Index(error) => error.into(),
         VerifyError::Heads(source) => match source.downcast::<StoreError>() {
@@ -155,12 +114,7 @@ fn failed(error: VerifyError) -> CommandError {
 
 fn drifted(findings: &Findings, left: usize, repair: bool) -> CommandError {
     let mut advice = Vec::new();
-    let open = |drift: Drift| {
-        let found = findings.found.iter();
-        found
-            .filter(|finding| finding.drift == drift && !finding.repaired)
-            .count()
-    };
+    let open = |drift| findings.open(drift);
     if open(Drift::Missing) + open(Drift::Stale) + open(Drift::Damaged) > 0 {
         advice.push(if repair {
             "read why above and repair again"
@@ -186,9 +140,9 @@ fn tell(findings: &Findings, whole: bool, json: bool) {
         output::json(&document(findings, whole));
         return;
     }
-    if !findings.found.is_empty() {
+    if findings.total() > 0 {
         let version = |version: Option<i64>| version.map_or_else(String::new, |v| v.to_string());
-        let rows = findings.found.iter().take(FEW).map(|finding| {
+        let rows = findings.found().iter().take(FEW).map(|finding| {
             [
                 finding.drift.as_str().to_owned(),
                 finding.order_id.clone(),
@@ -198,18 +152,15 @@ fn tell(findings: &Findings, whole: bool, json: bool) {
             ]
         });
         output::line(&output::table(["", "order", "table", "index", ""], rows));
-        if findings.found.len() > FEW {
-            output::line(&format!(
-                "and {} more: see --json",
-                findings.found.len() - FEW
-            ));
+        if findings.total() > FEW {
+            output::line(&format!("and {} more: see --json", findings.total() - FEW));
         }
     }
-    for refused in findings.refused.iter().take(FEW) {
+    for refused in findings.refused().iter().take(FEW) {
         output::line(&format!("never in the index: {refused}"));
     }
-    if findings.refused.len() > FEW {
-        let more = findings.refused.len() - FEW;
+    if findings.refusals() > FEW {
+        let more = findings.refusals() - FEW;
         output::line(&format!("and {more} more: see --json"));
     }
     let counts: Vec<String> = Drift::ALL
@@ -219,7 +170,7 @@ fn tell(findings: &Findings, whole: bool, json: bool) {
         "{} orders compared: {}, {} repaired{}",
         findings.heads,
         counts.join(", "),
-        findings.found.len() - findings.left(),
+        findings.total() - findings.left(),
         if whole { "" } else { "; not finished" }
     ));
 }
@@ -240,7 +191,7 @@ fn document(findings: &Findings, whole: bool) -> Value {
         .map(|drift| (drift.as_str().to_owned(), findings.count(*drift).into()))
         .collect();
     let found: Vec<Value> = findings
-        .found
+        .found()
         .iter()
         .map(|finding| {
             json!({"drift": finding.drift.as_str(), "order_id": finding.order_id, "head_version": finding.head_version,
@@ -248,7 +199,7 @@ fn document(findings: &Findings, whole: bool) -> Value {
         })
         .collect();
     json!({"heads": findings.heads, "finished": whole, "counts": counts, "left": findings.left(), "found": found,
-        "refused": findings.refused})
+        "refused": findings.refused(), "refusals": findings.refusals()})
 }
 
 /// A length as in `2h`.
@@ -270,7 +221,7 @@ fn length(text: &str) -> Result<Seconds, String> {
 }
 
 /// A count on standard error; nothing where that is no terminal.
-fn progress() -> ProgressBar {
+pub(super) fn progress() -> ProgressBar {
     let bar = ProgressBar::no_length();
     let style = ProgressStyle::with_template("verify {spinner} {pos} orders, {per_sec}");
     bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_spinner()));
@@ -304,15 +255,15 @@ mod tests {
 
     #[test]
     fn what_is_left_is_counted_and_each_kind_has_its_way_out() {
-        let findings = Findings {
-            heads: 9,
-            found: vec![
-                finding(Drift::Missing, true),
-                finding(Drift::Stale, false),
-                finding(Drift::Ahead, false),
-            ],
-            refused: vec!["ORDER#o-2: no".to_owned()],
-        };
+        let mut findings = Findings::default();
+        for one in [
+            finding(Drift::Missing, true),
+            finding(Drift::Stale, false),
+            finding(Drift::Ahead, false),
+        ] {
+            findings.add(one);
+        }
+        findings.add_refused("ORDER#o-2: no".to_owned());
         let json = document(&findings, true);
         assert_eq!(json["counts"]["missing"], 1);
         assert_eq!(json["counts"]["extra"], 0);
