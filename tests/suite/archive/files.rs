@@ -114,9 +114,9 @@ async fn a_row_too_large_for_firehose_is_kept_beside_and_shown_with_the_others()
 
 #[tokio::test]
 async fn the_views_count_what_happened_on_each_day() {
-    let place = Place::shared().await;
+    let place = Place::fresh("counted").await;
     let (paid, back) = (unique("paid"), unique("back"));
-    // 2031-05-01T10:00:00Z; no other test writes rows of that day.
+    // 2031-05-01T10:00:00Z.
     let row = |order: &str, version, status: &str, kind: &str| {
         let head = json!({
             "status": {"S": status}, "state": {"S": status}, "currency": {"S": "EUR"}, "total_minor": {"N": "1250"},
@@ -156,15 +156,6 @@ async fn the_views_count_what_happened_on_each_day() {
     assert_eq!(
         objects(&refunds),
         [json!({"dt": "2031-05-01", "currency": "EUR", "refunds": "1", "refunded_minor": "1250"})]
-    );
-    let counts = place
-        .archive()
-        .counts("2031-05-01", "2031-05-01")
-        .await
-        .unwrap();
-    assert_eq!(
-        objects(&counts),
-        [json!({"dt": "2031-05-01", "changes": "6", "orders": "2"})]
     );
     let timeline = place.archive().timeline(&back).await.unwrap();
     let steps: Vec<_> = objects(&timeline)

@@ -4,6 +4,7 @@
 
 mod files;
 mod rows;
+mod sql;
 
 use std::collections::BTreeSet;
 use std::time::Duration;

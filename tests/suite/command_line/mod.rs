@@ -1,10 +1,15 @@
 //! The command line from outside: what it prints as JSON, how it ends, and what it leaves in the table.
 
+mod archive;
+mod aside;
 mod import;
 mod index;
+mod lists;
+mod operate;
 mod orders;
 mod refusals;
 mod stock;
+mod table;
 
 use sagaline_order::UserId;
 use sagaline_store::Metrics;

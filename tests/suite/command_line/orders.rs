@@ -219,8 +219,18 @@ async fn a_report_is_taken_once_by_its_event_id_and_one_without_effect_ends_well
         (&json!("applied"), &json!("SHIPPED"), &json!(event))
     );
     let again = place.json(&args).await;
-    assert_ne!(again["result"], "applied");
+    assert_eq!(again["result"], "already_applied");
     assert_eq!(again["order"], sent["order"]);
+    // Another report under the same event id is not taken for it.
+    let other = [
+        "report",
+        &shipped,
+        "--type",
+        "fulfilment.refused",
+        "--event-id",
+        &event,
+    ];
+    place.sagaline(&other).await.refused(4, "SL3003");
     place
         .sagaline(&["cancel", &shipped, "--reason", "too late"])
         .await

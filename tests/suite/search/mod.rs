@@ -4,6 +4,12 @@ mod documents;
 mod server;
 mod versions;
 
+mod crowd;
+mod load;
+
+mod drift;
+mod remap;
+
 use sagaline_search::SearchInput;
 use serde_json::json;
 

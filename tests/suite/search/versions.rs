@@ -81,7 +81,7 @@ async fn stays_deleted(index: &Index) {
     assert_eq!(index.found(&json!({})).await, Vec::<String>::new());
 }
 
-async fn start(folder: &Path) -> OpenSearch {
+pub(super) async fn start(folder: &Path) -> OpenSearch {
     let folder = folder.to_path_buf();
     let started = tokio::task::spawn_blocking(move || {
         let installed = install(None, &Progress::stderr())?;

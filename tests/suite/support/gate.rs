@@ -32,6 +32,13 @@ impl Gate {
         format!("http://{}", self.address)
     }
 
+    /// Leads to another server from its next opening on.
+    pub(crate) fn leads_to(&mut self, url: &str) {
+        url.strip_prefix("http://")
+            .unwrap()
+            .clone_into(&mut self.server);
+    }
+
     /// Refuses everybody, and cuts who is inside.
     pub(crate) fn close(&mut self) {
         if let Some(open) = self.open.take() {

@@ -48,6 +48,10 @@ impl Index {
         Self::at(server, &self.names.read)
     }
 
+    pub(crate) fn server(&self) -> &str {
+        &self.server
+    }
+
     /// Makes it.
     pub(crate) async fn made(self) -> Self {
         init(&self.client, &self.names).await.unwrap();

@@ -16,5 +16,5 @@ pub(crate) use gate::Gate;
 pub(crate) use index::{Index, budget, head};
 pub(crate) use limited::limited;
 pub(crate) use pipeline::{Pipeline, SetUp};
-pub(crate) use place::{Place, stack, unique};
+pub(crate) use place::{Place, built, stack, unique};
 pub(crate) use wait::{SOON, until};

@@ -111,10 +111,14 @@ impl Pipeline {
         assert!(self.runner.is_none(), "one runner at a time");
         let mut config = self.place.deployment.runner.clone();
         for mapping in config["mappings"].as_array_mut().unwrap() {
-            if let Some(schedule) = mapping.get_mut("schedule") {
+            let function = mapping["function"].as_str().unwrap().to_owned();
+            // The hourly comparison stays hourly.
+            if let Some(schedule) = mapping
+                .get_mut("schedule")
+                .filter(|_| function.ends_with("sweeper"))
+            {
                 *schedule = SWEEPS.into();
             }
-            let function = mapping["function"].as_str().unwrap();
             let unfed = self
                 .set_up
                 .unfed

@@ -212,6 +212,22 @@ impl Place {
 
     /// The same with other variables on top; an empty value takes one away.
     pub(crate) async fn sagaline_in(&self, vars: &[(&str, &str)], args: &[&str]) -> Said {
+        let mut command = self.command(vars, args);
+        let began = Instant::now();
+        let ended = tokio::time::timeout(Duration::from_secs(60), command.output()).await;
+        let output = ended
+            .unwrap_or_else(|_| panic!("sagaline {args:?} did not end"))
+            .unwrap();
+        Said {
+            code: output.status.code().unwrap_or(-1),
+            out: String::from_utf8(output.stdout).unwrap(),
+            err: String::from_utf8(output.stderr).unwrap(),
+            took: began.elapsed(),
+        }
+    }
+
+    /// The command line as [`Place::sagaline_in`] runs it, for tests that end it before its time.
+    pub(crate) fn command(&self, vars: &[(&str, &str)], args: &[&str]) -> Command {
         let mut command = Command::new(built("sagaline"));
         command
             .args(args)
@@ -225,17 +241,7 @@ impl Place {
                 value => command.env(name, value),
             };
         }
-        let began = Instant::now();
-        let ended = tokio::time::timeout(Duration::from_secs(60), command.output()).await;
-        let output = ended
-            .unwrap_or_else(|_| panic!("sagaline {args:?} did not end"))
-            .unwrap();
-        Said {
-            code: output.status.code().unwrap_or(-1),
-            out: String::from_utf8(output.stdout).unwrap(),
-            err: String::from_utf8(output.stderr).unwrap(),
-            took: began.elapsed(),
-        }
+        command
     }
 
     /// Runs the command line and takes its one JSON document.
