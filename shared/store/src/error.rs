@@ -1,7 +1,8 @@
 //! What can go wrong, and what to do about it. A repeat of a commit is no error.
 
-use sagaline_order::{PaymentId, Sku};
+use sagaline_order::{BadSchema, PaymentId, Sku};
 
+use crate::read::cursor::CursorError;
 use crate::table::TableError;
 
 /// What to do about an error.
@@ -29,6 +30,15 @@ pub enum StoreError {
         #[source]
         source: TableError,
     },
+    /// The shape of a head is not one that this program knows.
+    #[error("{what} cannot be read")]
+    Schema {
+        /// Which item.
+        what: String,
+        /// Why.
+        #[source]
+        source: BadSchema,
+    },
     /// What stands there is not what must stand there.
     #[error("{what} is not as it must be: {reason}")]
     BadItem {
@@ -37,15 +47,45 @@ pub enum StoreError {
         /// What is wrong with it.
         reason: String,
     },
+    /// A cursor was given that no page of this list ended with.
+    #[error("the list {list} cannot go on behind the cursor")]
+    Cursor {
+        /// The list that was asked for.
+        list: &'static str,
+        /// What is wrong with the cursor.
+        #[source]
+        source: CursorError,
+    },
 }
 
 impl StoreError {
+    /// True for a head that a newer program wrote. It is in order, and nobody of this release can move it.
+    #[must_use]
+    pub fn is_newer_schema(&self) -> bool {
+        matches!(
+            self,
+            Self::Schema {
+                source: BadSchema::Newer { .. },
+                ..
+            }
+        )
+    }
+
     /// What to do about it.
     #[must_use]
     pub fn disposition(&self) -> Disposition {
         match self {
             Self::Read { source, .. } => source.disposition(),
-            Self::BadItem { .. } => Disposition::Poison,
+            Self::Schema {
+                source: BadSchema::Newer { .. },
+                ..
+            } => Disposition::Fatal,
+            Self::Schema {
+                source: BadSchema::Unusable { .. },
+                ..
+            }
+            | Self::BadItem { .. }
+            | Self::Cursor { .. } => Disposition::Poison,
         }
     }
 }

@@ -1,7 +1,7 @@
 //! The order head and its item. One function each way, and the one place that knows which index lists an order.
 
 use aws_sdk_dynamodb::types::AttributeValue;
-use sagaline_order::{Context, Order, Pending, SagaConfig, Version, pending};
+use sagaline_order::{Context, Order, Pending, SagaConfig, Version, pending, upcast};
 use serde_json::Value;
 
 use crate::error::StoreError;
@@ -25,10 +25,10 @@ pub(crate) const PLACED_BY_STATE: [&str; 7] = [
     "updated_sk",
 ];
 
-/// Reads a head. Attributes that it does not know are left alone; a number may have any form (`3.0`, `3E0`).
+/// Reads a head of any released shape. Attributes that it does not know are left alone; a number may have any form (`3.0`, `3E0`).
 ///
 /// # Errors
-/// [`StoreError::BadItem`] for a head without a usable version, or with an attribute of another type than it must have.
+/// [`StoreError::Schema`] for a head of a newer shape, [`StoreError::BadItem`] for a head without a usable version, or with an attribute of another type than it must have.
 pub fn read_head(item: &Item) -> Result<Order, StoreError> {
     let bad = |reason: String| StoreError::BadItem {
         what: describe(item),
@@ -41,7 +41,12 @@ pub fn read_head(item: &Item) -> Result<Order, StoreError> {
         .and_then(|number| u64::try_from(number).ok())
         .and_then(Version::new)
         .ok_or_else(|| bad(format!("its version is {}", crate::value::to_json(version))))?;
-    serde_json::from_value(Value::Object(map_to_json(item))).map_err(|error| bad(error.to_string()))
+    let mut head = map_to_json(item);
+    upcast(&mut head).map_err(|source| StoreError::Schema {
+        what: describe(item),
+        source,
+    })?;
+    serde_json::from_value(Value::Object(head)).map_err(|error| bad(error.to_string()))
 }
 
 /// The head as it is written.

@@ -13,9 +13,10 @@
 //! A commit that records the intent to call the payment gateway yields a [`CommittedIntent`], which cannot be made in any other way but by a
 //! consistent read that still shows the operation as requested. A repeat that turns out to be applied already yields none.
 //!
-//! What this crate refuses to know: rules of the saga, clocks, random ids, and everything about streams.
+//! What this crate refuses to know: rules of the saga, clocks, random ids, and everything about batches of a stream.
 //!
-//! Start reading at [`Store::commit`], then `commit/plan.rs` (what is written) and `commit/reasons.rs` (what a refusal means).
+//! Start reading at [`Store::commit`], then `commit/plan.rs` (what is written) and `commit/reasons.rs` (what a refusal means). What is not of
+//! orders in it, the reading of a cancelled transaction and the hash over a payload, is [`sagaline_stream::guard`].
 
 mod key;
 mod table;
@@ -40,20 +41,22 @@ pub use aws_sdk_dynamodb::types::AttributeValue;
 pub use commit::{Commit, Committed, Placed, Placement};
 pub use dynamo::DynamoTable;
 pub use error::{CommitError, Disposition, StockError, StoreError};
-pub use guard::{GUARD_KEPT, Guard};
+pub use guard::{Claim, GUARD_KEPT, Guard};
 pub use head::read_head;
 pub use intent::{CommittedIntent, IntentKind};
 pub use key::{
     DUE_SHARDS, HEAD_SK, Index, Key, PK, PRODUCT_SHARDS, REFUND_SHARDS, SK, STATUS_SHARDS,
     UPDATED_SHARDS,
 };
+pub use read::cursor::{Cursor, CursorError, CursorKey};
 pub use read::history::HistoryRow;
-pub use read::list::{Cursor, Rows, Span};
-pub use read::lists::ListedStatus;
-pub use read::lookups::Metrics;
+pub use read::list::{Consistency, Listing, PAGE_ROWS, Rows, Span};
+pub use read::lists::{ListedStatus, ProductTotals};
+pub use read::lookups::{Home, Metrics};
 pub use read::rows::{DueRow, ProductOrder, Refund, StatusRow, UpdatedRow, UserOrder};
-pub use store::Store;
+pub use sagaline_stream::guard::{PayloadHash, ReasonCode};
+pub use store::{OrderRepository, Store};
 pub use table::{
-    Action, Cause, Condition, Direction, Item, Page, Query, Reason, ReasonCode, Source, Table,
-    TableError, TransactError, Update, WriteError,
+    Action, BATCH_GET_ITEMS, BATCH_WRITE_ITEMS, Cause, Condition, Direction, GotMany, Item, Page,
+    Query, Reason, Source, Table, TableError, TransactError, Update, WriteError,
 };

@@ -10,6 +10,7 @@ use crate::head::read_head;
 use crate::intent::CommittedIntent;
 use crate::key::Key;
 use crate::read::config::ConfigCache;
+use crate::read::cursor::CursorKey;
 use crate::table::{Item, Table, TableError};
 
 /// The first wait before a commit is sent again; each further one is twice as long, with a random part of up to its own length.
@@ -19,14 +20,16 @@ const LONGEST_WAIT: Duration = Duration::from_secs(2);
 /// How often a commit is sent again. With the waits this spans the 5 s after which DynamoDB recovers a transaction in progress (F-TX-6).
 const RESENDS: usize = 7;
 
-/// The orders and what belongs to them, in one table.
+/// The repository: the orders and what belongs to them, in one table.
 ///
-/// Reads are methods by access pattern; an order is written by [`Store::place`] and [`Store::commit`] and by nothing else.
+/// Reads are methods by access pattern; single rows are strongly consistent, of lists it can be said. An order is written by [`Store::place`] and [`Store::commit`] and by nothing else.
 #[derive(Debug)]
+#[doc(alias = "OrderRepository")]
 pub struct Store<T> {
     table: T,
     resends: ExponentialBuilder,
     pub(crate) configs: ConfigCache,
+    cursor_key: CursorKey,
 }
 
 impl<T: Table> Store<T> {
@@ -42,7 +45,16 @@ impl<T: Table> Store<T> {
             table,
             resends,
             configs: ConfigCache::default(),
+            cursor_key: CursorKey::of_table(""),
         }
+    }
+
+    /// With the key that cursors are signed with. Without one they carry a check sum of sorts ([`CursorKey::of_table`] of no name): enough for
+    /// cursors that stay inside a process. Whoever hands them out gives a key.
+    #[must_use]
+    pub fn with_cursor_key(mut self, key: CursorKey) -> Self {
+        self.cursor_key = key;
+        self
     }
 
     /// With other waits between the sendings of a commit whose outcome is unknown.
@@ -52,9 +64,20 @@ impl<T: Table> Store<T> {
         self
     }
 
+    /// With a seed for the jitter of those waits, so that a simulation repeats itself.
+    #[must_use]
+    pub fn with_jitter_seed(mut self, seed: u64) -> Self {
+        self.resends = self.resends.with_jitter_seed(seed);
+        self
+    }
+
     /// The table below.
     pub fn table(&self) -> &T {
         &self.table
+    }
+
+    pub(crate) fn cursor_key(&self) -> &CursorKey {
+        &self.cursor_key
     }
 
     pub(crate) fn resends(&self) -> ExponentialBuilder {
@@ -104,6 +127,9 @@ impl<T: Table> Store<T> {
             .map_err(|source| unread(&what, source))
     }
 }
+
+/// The name that the field has for it.
+pub type OrderRepository<T> = Store<T>;
 
 pub(crate) fn unread(what: &str, source: TableError) -> StoreError {
     StoreError::Read {

@@ -8,6 +8,7 @@ use std::future::Future;
 
 use aws_sdk_dynamodb::types::AttributeValue;
 use sagaline_order::Version;
+use sagaline_stream::guard;
 
 use crate::Disposition;
 use crate::key::{Index, Key};
@@ -40,11 +41,64 @@ pub trait Table: Send + Sync {
         actions: Vec<Action>,
     ) -> impl Future<Output = Result<(), TransactError>> + Send;
 
+    /// Many items by their keys, each once, at most [`BATCH_GET_ITEMS`]. What was not read comes back as keys; sending those again is the
+    /// caller's part. A table without batches reads one by one.
+    fn get_many(
+        &self,
+        keys: Vec<Key>,
+        consistent: bool,
+    ) -> impl Future<Output = Result<GotMany, TableError>> + Send {
+        async move {
+            let mut got = GotMany::default();
+            for key in keys {
+                got.items.extend(self.get(key, consistent).await?);
+            }
+            Ok(got)
+        }
+    }
+
+    /// Replaces many items, each once, at most [`BATCH_WRITE_ITEMS`], without conditions and not as one. Answers those that were not written;
+    /// sending them again is the caller's part. A table without batches writes one by one. Never an order.
+    fn put_many(
+        &self,
+        items: Vec<Item>,
+    ) -> impl Future<Output = Result<Vec<Item>, TableError>> + Send {
+        async move {
+            let mut left = Vec::new();
+            for item in items {
+                let put = Action::Put {
+                    item: item.clone(),
+                    condition: None,
+                };
+                match self.write(put).await {
+                    Ok(_) => {}
+                    Err(WriteError::Table(error)) => return Err(error),
+                    Err(WriteError::Conflict | WriteError::ConditionFailed(_)) => left.push(item),
+                }
+            }
+            Ok(left)
+        }
+    }
+
     /// One page of one partition, of the table or an index.
     fn query(&self, query: Query) -> impl Future<Output = Result<Page, TableError>> + Send;
 
     /// One item outside any transaction: stock, configuration. Answers the item as it is afterwards. Never an order.
     fn write(&self, action: Action) -> impl Future<Output = Result<Item, WriteError>> + Send;
+}
+
+/// The most items of a batch read (F-CAP-5; `BatchGetItem` also stops at 16 MB).
+pub const BATCH_GET_ITEMS: usize = 100;
+/// The most items of a batch write (F-CAP-5).
+pub const BATCH_WRITE_ITEMS: usize = 25;
+
+/// What a batch read found.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct GotMany {
+    /// The items that are there, in any order.
+    pub items: Vec<Item>,
+    /// The keys that were not looked at.
+    pub unprocessed: Vec<Key>,
 }
 
 /// One write.
@@ -253,56 +307,4 @@ pub enum TransactError {
 }
 
 /// Why one action of a cancelled transaction failed, or that it did not.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Reason {
-    /// Which kind.
-    pub code: ReasonCode,
-    /// The item that was there when a condition failed; `None` if there was none.
-    pub item: Option<Item>,
-}
-
-impl Reason {
-    /// A reason without an item.
-    #[must_use]
-    pub fn of(code: ReasonCode) -> Self {
-        Self { code, item: None }
-    }
-}
-
-/// The codes of cancellation reasons (F-TX-4).
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum ReasonCode {
-    /// This action was fine.
-    None,
-    /// Its condition does not hold.
-    ConditionalCheckFailed,
-    /// Another request holds the item.
-    TransactionConflict,
-    /// `ThrottlingError` or `ProvisionedThroughputExceeded`.
-    Throttled,
-    /// `ValidationError`, an item above 400 KB among them, or `ItemCollectionSizeLimitExceeded`.
-    Invalid(String),
-    /// A code that we do not know, or none.
-    Unknown(String),
-}
-
-impl ReasonCode {
-    /// From the code on the wire, and the message for what needs words.
-    #[must_use]
-    pub fn parse(code: &str, message: &str) -> Self {
-        match code {
-            "None" => Self::None,
-            "ConditionalCheckFailed" => Self::ConditionalCheckFailed,
-            "TransactionConflict" => Self::TransactionConflict,
-            "ThrottlingError" | "ProvisionedThroughputExceeded" => Self::Throttled,
-            "ValidationError" | "ItemCollectionSizeLimitExceeded" => {
-                Self::Invalid(if message.is_empty() {
-                    code.to_owned()
-                } else {
-                    message.to_owned()
-                })
-            }
-            _ => Self::Unknown(code.to_owned()),
-        }
-    }
-}
+pub type Reason = guard::Reason<Item>;

@@ -25,7 +25,12 @@ async fn a_commit_whose_answer_was_lost_is_recognised_as_its_own() {
         }
         other => panic!("{other:?}"),
     }
-    let history = store.history(&order.order_id, (None, 10)).await.unwrap();
+    let history = store
+        .history(&order.order_id)
+        .page_size(10)
+        .page()
+        .await
+        .unwrap();
     assert_eq!(
         history
             .rows

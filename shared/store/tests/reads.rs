@@ -72,21 +72,33 @@ async fn lists_over_shards_are_merged_by_time_at_any_page_size() {
         ] {
             let rows = every(async |cursor| {
                 store
-                    .by_status(unpaid, Span::ALL, direction, (cursor, size))
+                    .by_status(unpaid, Span::ALL)
+                    .direction(direction)
+                    .page_size(size)
+                    .after(cursor)
+                    .page()
                     .await
             })
             .await;
             found.push(rows.into_iter().map(|row| row.order_id).collect());
             let rows = every(async |cursor| {
                 store
-                    .product_orders(&tea, Span::ALL, direction, (cursor, size))
+                    .product_orders(&tea, Span::ALL)
+                    .direction(direction)
+                    .page_size(size)
+                    .after(cursor)
+                    .page()
                     .await
             })
             .await;
             found.push(rows.into_iter().map(|row| row.order_id).collect());
             let rows = every(async |cursor| {
                 store
-                    .user_orders(&user, Span::ALL, direction, (cursor, size))
+                    .user_orders(&user, Span::ALL)
+                    .direction(direction)
+                    .page_size(size)
+                    .after(cursor)
+                    .page()
                     .await
             })
             .await;
@@ -97,7 +109,15 @@ async fn lists_over_shards_are_merged_by_time_at_any_page_size() {
             );
             found.clear();
         }
-        let rows = every(async |cursor| store.updated(from, until, (cursor, size)).await).await;
+        let rows = every(async |cursor| {
+            store
+                .updated(from, until)
+                .page_size(size)
+                .after(cursor)
+                .page()
+                .await
+        })
+        .await;
         assert_eq!(
             rows.into_iter().map(|row| row.order_id).collect::<Vec<_>>(),
             ids,
@@ -134,7 +154,10 @@ async fn a_list_goes_on_over_midnight() {
     for size in 1..8 {
         let rows = every(async |cursor| {
             store
-                .updated(context(0).now, context(4 * 86_400).now, (cursor, size))
+                .updated(context(0).now, context(4 * 86_400).now)
+                .page_size(size)
+                .after(cursor)
+                .page()
                 .await
         })
         .await;
@@ -145,7 +168,9 @@ async fn a_list_goes_on_over_midnight() {
         );
     }
     let one_day = store
-        .updated(context(47_199).now, context(47_205).now, (None, 10))
+        .updated(context(47_199).now, context(47_205).now)
+        .page_size(10)
+        .page()
         .await
         .unwrap();
     assert_eq!(
@@ -165,7 +190,9 @@ async fn a_span_of_time_cuts_a_list() {
     let user = UserId::parse("u-1").unwrap();
     let span = Span::between(context(10).now, context(13).now);
     let rows = store
-        .user_orders(&user, span, Direction::NewestFirst, (None, 10))
+        .user_orders(&user, span)
+        .page_size(10)
+        .page()
         .await
         .unwrap();
     assert_eq!(rows.next, None);
@@ -177,12 +204,8 @@ async fn a_span_of_time_cuts_a_list() {
         [ids[12].clone(), ids[11].clone(), ids[10].clone()]
     );
     let none = store
-        .user_orders(
-            &user,
-            Span::between(context(13).now, context(10).now),
-            Direction::OldestFirst,
-            (None, 10),
-        )
+        .user_orders(&user, Span::between(context(13).now, context(10).now))
+        .page()
         .await
         .unwrap();
     assert!(
@@ -198,7 +221,15 @@ async fn every_due_order_is_in_one_shard_longest_overdue_first() {
     let until = context(19).now;
     let mut due = Vec::new();
     for shard in 0..DUE_SHARDS {
-        let rows = every(async |cursor| store.due(shard, until, (cursor, 1)).await).await;
+        let rows = every(async |cursor| {
+            store
+                .due(shard, until)
+                .page_size(1)
+                .after(cursor)
+                .page()
+                .await
+        })
+        .await;
         assert!(rows.is_sorted_by_key(|row| row.wake_at), "shard {shard}");
         due.extend(rows.into_iter().map(|row| row.order_id));
     }
@@ -218,7 +249,10 @@ async fn a_cursor_survives_that_its_row_moves_on() {
     let (_, store, ids) = thirty().await;
     let unpaid = ListedStatus::new(Status::Unpaid).unwrap();
     let first = store
-        .by_status(unpaid, Span::ALL, Direction::OldestFirst, (None, 10))
+        .by_status(unpaid, Span::ALL)
+        .direction(Direction::OldestFirst)
+        .page_size(10)
+        .page()
         .await
         .unwrap();
     let last = store.load(&first.rows[9].order_id).await.unwrap().unwrap();
@@ -231,12 +265,11 @@ async fn a_cursor_survives_that_its_row_moves_on() {
     )
     .await;
     let second = store
-        .by_status(
-            unpaid,
-            Span::ALL,
-            Direction::OldestFirst,
-            (first.next.as_ref(), 10),
-        )
+        .by_status(unpaid, Span::ALL)
+        .direction(Direction::OldestFirst)
+        .page_size(10)
+        .after(first.next.as_ref())
+        .page()
         .await
         .unwrap();
     assert_eq!(

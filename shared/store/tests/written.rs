@@ -184,7 +184,12 @@ async fn a_placement_with_stock_is_version_one_with_its_reservation_in_the_histo
         (order.version, order.state, order.steps.reserve.is_some()),
         (Version::FIRST, State::Placed, true)
     );
-    let history = store.history(&order.order_id, (None, 1)).await.unwrap();
+    let history = store
+        .history(&order.order_id)
+        .page_size(1)
+        .page()
+        .await
+        .unwrap();
     let kinds: Vec<_> = history.rows[0]
         .events
         .iter()

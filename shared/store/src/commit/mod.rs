@@ -8,14 +8,15 @@ pub(crate) mod plan;
 pub(crate) mod reasons;
 
 use backon::Retryable as _;
-use sagaline_order::{Decision, NewOrder, Order, PayloadHash, RequestId};
+use sagaline_order::{Decision, NewOrder, Order, RequestId};
+use sagaline_stream::guard::{PayloadHash, Seen};
 
 use crate::error::{CommitError, StoreError};
 use crate::guard::Guard;
 use crate::intent::CommittedIntent;
 use crate::key::Key;
 use crate::store::Store;
-use crate::table::{Item, Table, TableError, TransactError};
+use crate::table::{Action, Item, Table, TableError, TransactError};
 use plan::Plan;
 use reasons::Verdict;
 
@@ -34,6 +35,16 @@ pub struct Commit {
     pub operation: &'static str,
     /// Over the caller's input, or over the event.
     pub payload_hash: PayloadHash,
+}
+
+impl Commit {
+    /// What it would write, in the order in which it is sent. Nothing is.
+    ///
+    /// # Errors
+    /// [`CommitError::Poison`] if it can never be written.
+    pub fn writes(&self) -> Result<Vec<Action>, CommitError> {
+        Ok(plan::step(self)?.actions)
+    }
 }
 
 /// What became of a commit.
@@ -144,7 +155,7 @@ impl<T: Table> Store<T> {
         let settled = (|| self.send(plan))
             .retry(self.resends())
             .when(|unsettled| matches!(unsettled, Unsettled::Again(_)))
-            .notify(|_, wait| tracing::debug!(request_id = %plan.guard.request_id, ?wait, "commit outcome unknown, sending it again"))
+            .notify(|_, wait| tracing::debug!(request_id = %plan.guard.marker.request_id, ?wait, "commit outcome unknown, sending it again"))
             .await;
         settled.map_err(|unsettled| match unsettled {
             Unsettled::Again(source) => CommitError::Unavailable { source },
@@ -172,7 +183,7 @@ impl<T: Table> Store<T> {
 
     /// The guard is there: is it ours?
     async fn compare_guard(&self, plan: &Plan, seen: Option<Item>) -> Result<Settled, Unsettled> {
-        let wanted = &plan.guard;
+        let wanted = &plan.guard.marker;
         let item = match seen {
             Some(item) => Some(item),
             // An endpoint that does not send the old item along.
@@ -189,7 +200,9 @@ impl<T: Table> Store<T> {
             )));
         };
         match Guard::read(&wanted.request_id, &item) {
-            Ok(guard) if guard.is_same_request(wanted) => Ok(Settled::AlreadyApplied),
+            Ok(guard) if wanted.against(&guard.marker) == Seen::Repeat => {
+                Ok(Settled::AlreadyApplied)
+            }
             // The pipeline's own ids are named by what was seen: another content means that more has been seen since.
             _ if wanted.request_id.is_internal() => Err(Unsettled::Refused(CommitError::Moved)),
             _ => Err(Unsettled::Refused(CommitError::RequestIdReused)),
@@ -208,7 +221,11 @@ fn unanswered(error: TableError) -> Unsettled {
 /// The commit is applied, but the head cannot be read: sending it again finds the same.
 fn unread(error: StoreError) -> CommitError {
     match error {
-        StoreError::BadItem { .. } => CommitError::poison(error.to_string()),
+        StoreError::BadItem { .. } | StoreError::Cursor { .. } => {
+            CommitError::poison(error.to_string())
+        }
+        // A newer program took over meanwhile: whoever reads the head hears of it by name.
+        StoreError::Schema { .. } => CommitError::Moved,
         StoreError::Read { source, .. } => match unanswered(source) {
             Unsettled::Again(source) => CommitError::Unavailable { source },
             Unsettled::Refused(error) => error,

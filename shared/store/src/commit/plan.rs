@@ -6,10 +6,11 @@ use sagaline_order::{
     Change, Decision, NewOrder, OpId, Order, OrderId, PaymentId, RefundId, RequestId, Sku, Status,
     TableEffect, Verdict, evolve,
 };
+use sagaline_stream::guard::{Marker, PayloadHash};
 
 use super::{Commit, Placement};
 use crate::error::CommitError;
-use crate::guard::Guard;
+use crate::guard::{Claim, Guard};
 use crate::head::{ATTRIBUTES, PLACED_BY_STATE, attributes_of, write_head};
 use crate::key::{Key, PK, SK};
 use crate::row;
@@ -140,7 +141,8 @@ pub(crate) fn placement(
         changes,
         effects: Vec::new(),
     };
-    let guard = guard_of(&order, &new.request_id, PLACE, &new.payload_hash);
+    let payload_hash = PayloadHash::of(&new.input.payload());
+    let guard = guard_of(&order, &new.request_id, PLACE, &payload_hash);
     let head = put(
         write_head(&order).map_err(CommitError::poison)?,
         Some(Condition::NotExists),
@@ -225,12 +227,13 @@ pub(crate) fn step(commit: &Commit) -> Result<Plan, CommitError> {
     Ok(plan)
 }
 
-/// Only what changed, but always what places the head in the indexes.
+/// Only what changed, but always what places the head in the indexes; all of it where the head had an older shape.
 fn head_update(before: &Order, after: &Order) -> Result<Action, CommitError> {
     let old = attributes_of(before).map_err(CommitError::poison)?;
     let new = write_head(after).map_err(CommitError::poison)?;
     let fixed = |name: &str| matches!(name, PK | SK | ATTRIBUTES);
     let placed = |name: &str| PLACED_BY_STATE.contains(&name);
+    let reshaped = before.schema != after.schema;
     let mut update =
         Update::of(Key::head(&after.order_id)).when(Condition::VersionIs(before.version));
     let gone = |name: &&str| !new.contains_key(*name) && !fixed(name);
@@ -245,7 +248,9 @@ fn head_update(before: &Order, after: &Order) -> Result<Action, CommitError> {
     update.remove.sort_unstable();
     update.set = new
         .into_iter()
-        .filter(|(name, value)| !fixed(name) && (placed(name) || old.get(name) != Some(value)))
+        .filter(|(name, value)| {
+            !fixed(name) && (placed(name) || reshaped || old.get(name) != Some(value))
+        })
         .collect();
     Ok(Action::Update(update))
 }
@@ -254,14 +259,18 @@ fn guard_of(
     order: &Order,
     request_id: &RequestId,
     operation: &str,
-    payload_hash: &sagaline_order::PayloadHash,
+    payload_hash: &PayloadHash,
 ) -> Guard {
     Guard {
-        request_id: request_id.clone(),
-        order_id: order.order_id.clone(),
-        user_id: order.user_id.clone(),
-        operation: operation.to_owned(),
-        payload_hash: payload_hash.clone(),
+        marker: Marker {
+            request_id: request_id.clone(),
+            what: Claim {
+                order_id: order.order_id.clone(),
+                user_id: order.user_id.clone(),
+                operation: operation.to_owned(),
+            },
+            payload_hash: payload_hash.clone(),
+        },
         result_version: order.version,
     }
 }

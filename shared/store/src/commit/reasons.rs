@@ -1,13 +1,12 @@
-//! What a cancelled transaction says: read by the place of each action, in a fixed precedence. A pure function.
-//!
-//! The order of the questions matters. What can never succeed is found before what may succeed later; a repeat is recognised before a moved
-//! head, for a repeat moved the head itself; and as long as anything is throttled or unclear, nothing is concluded from the rest.
+//! What a cancelled commit says: the order's side of it. What the reasons of a transaction mean by their places, and which of them comes
+//! first, is [`read`]'s; here is what each action of a plan is for, and what its failure means for an order. A pure function.
 
 use sagaline_order::Sku;
+use sagaline_stream::guard::{Cancelled, Role, read};
 
 use super::plan::{Kind, Plan, Slot};
 use crate::error::CommitError;
-use crate::table::{Item, Reason, ReasonCode, TableError};
+use crate::table::{Item, Reason, TableError};
 use crate::value::as_integer;
 
 /// What is to be done about a cancelled transaction.
@@ -23,70 +22,52 @@ pub(crate) enum Verdict {
 
 /// Reads the reasons of a cancelled `plan`.
 pub(crate) fn judge(reasons: &[Reason], plan: &Plan) -> Verdict {
-    let unknown = |why: &str| Verdict::Unknown(TableError::Unavailable(why.into()));
-    if reasons.len() < plan.slots.len() {
-        return unknown("the transaction was cancelled without a reason for every action");
-    }
-    if let Some(why) = reasons.iter().find_map(|reason| invalid(&reason.code)) {
-        return Verdict::Refused(CommitError::poison(why));
-    }
-    let failed = |wanted: &Slot| {
-        slots(reasons, plan).find(|(slot, reason)| *slot == wanted && is_failed(reason))
-    };
-    if let Some((_, guard)) = failed(&Slot::Guard) {
-        return Verdict::GuardTaken(guard.item.clone());
-    }
-    let (head, history) = (
-        failed(&Slot::Head).is_some(),
-        failed(&Slot::History).is_some(),
-    );
-    match plan.kind {
-        Kind::Placement if head || history => return Verdict::Refused(CommitError::OrderIdUsed),
-        Kind::Step if head => return Verdict::Refused(CommitError::Moved),
-        Kind::Placement | Kind::Step => {}
-    }
-    if reasons
+    let unknown = |why: String| Verdict::Unknown(TableError::Unavailable(why.into()));
+    let roles: Vec<Role> = plan
+        .slots
         .iter()
-        .any(|reason| reason.code == ReasonCode::Throttled)
-    {
-        return Verdict::Unknown(TableError::Throttled(
+        .map(|slot| role(slot, plan.kind))
+        .collect();
+    match (read(reasons, &roles), plan.kind) {
+        (Cancelled::Unknown { why }, _) => unknown(why),
+        (Cancelled::Poison { why, .. }, _) => Verdict::Refused(CommitError::poison(why)),
+        (Cancelled::MarkerTaken { item }, _) => Verdict::GuardTaken(item.cloned()),
+        (Cancelled::Moved { .. }, Kind::Placement) => Verdict::Refused(CommitError::OrderIdUsed),
+        (Cancelled::Moved { .. } | Cancelled::Conflict { .. }, Kind::Step) => {
+            Verdict::Refused(CommitError::Moved)
+        }
+        (Cancelled::Throttled { .. }, _) => Verdict::Unknown(TableError::Throttled(
             "part of the transaction was throttled".into(),
-        ));
+        )),
+        // There is no head yet that could have moved: the placement itself is what must be tried again.
+        (Cancelled::Conflict { .. }, Kind::Placement) => {
+            unknown("another request holds an item of the transaction".to_owned())
+        }
+        (Cancelled::Failed { place, item }, _) => settled(plan.slots.get(place), item),
     }
-    if let Some(code) = reasons.iter().find_map(|reason| unheard_of(&reason.code)) {
-        return unknown(&format!(
-            "the transaction was cancelled for an unknown reason '{code}'"
-        ));
+}
+
+/// A placement is decided on there being no order yet, a step on the head as it was read.
+fn role(slot: &Slot, kind: Kind) -> Role {
+    match (slot, kind) {
+        (Slot::Guard, _) => Role::Marker,
+        (Slot::Head, _) | (Slot::History, Kind::Placement) => Role::Basis,
+        (Slot::History, Kind::Step)
+        | (Slot::Stock { .. } | Slot::Payment(_) | Slot::Unconditional, _) => Role::Effect,
     }
-    if reasons
-        .iter()
-        .any(|reason| reason.code == ReasonCode::TransactionConflict)
-    {
-        return match plan.kind {
-            // There is no head yet that could have moved: the placement itself is what must be tried again.
-            Kind::Placement => unknown("another request holds an item of the transaction"),
-            Kind::Step => Verdict::Refused(CommitError::Moved),
-        };
-    }
-    slots(reasons, plan)
-        .find(|(_, reason)| is_failed(reason))
-        .map_or_else(
-            || unknown("the transaction was cancelled, and every action was fine"),
-            |(slot, reason)| settled(slot, reason),
-        )
 }
 
 /// The failure of an action whose condition says something about the world.
-fn settled(slot: &Slot, reason: &Reason) -> Verdict {
+fn settled(slot: Option<&Slot>, item: Option<&Item>) -> Verdict {
     Verdict::Refused(match slot {
-        Slot::Stock { sku, want } => stock_short(sku, *want, reason.item.as_ref()),
-        Slot::Payment(payment_id) => CommitError::PaymentIdClash {
+        Some(Slot::Stock { sku, want }) => stock_short(sku, *want, item),
+        Some(Slot::Payment(payment_id)) => CommitError::PaymentIdClash {
             payment_id: payment_id.clone(),
         },
-        Slot::History => CommitError::poison(
+        Some(Slot::History) => CommitError::poison(
             "the history goes on beyond the head: someone put an older head back",
         ),
-        Slot::Head | Slot::Guard | Slot::Unconditional => {
+        Some(Slot::Head | Slot::Guard | Slot::Unconditional) | None => {
             CommitError::poison("an action failed by a condition that it does not have")
         }
     })
@@ -108,39 +89,13 @@ fn stock_short(sku: &Sku, want: i64, item: Option<&Item>) -> CommitError {
     }
 }
 
-fn slots<'a>(
-    reasons: &'a [Reason],
-    plan: &'a Plan,
-) -> impl Iterator<Item = (&'a Slot, &'a Reason)> {
-    plan.slots.iter().zip(reasons)
-}
-
-fn is_failed(reason: &Reason) -> bool {
-    reason.code == ReasonCode::ConditionalCheckFailed
-}
-
-fn invalid(code: &ReasonCode) -> Option<&str> {
-    if let ReasonCode::Invalid(why) = code {
-        Some(why)
-    } else {
-        None
-    }
-}
-
-fn unheard_of(code: &ReasonCode) -> Option<&str> {
-    if let ReasonCode::Unknown(code) = code {
-        Some(code)
-    } else {
-        None
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::guard::Guard;
+    use crate::guard::{Claim, Guard};
     use crate::value::{n, s};
-    use sagaline_order::{OrderId, PayloadHash, PaymentId, RequestId, UserId, Version};
+    use sagaline_order::{OrderId, PaymentId, RequestId, UserId, Version};
+    use sagaline_stream::guard::{Marker, PayloadHash, ReasonCode};
 
     const FINE: ReasonCode = ReasonCode::None;
     const FAILED: ReasonCode = ReasonCode::ConditionalCheckFailed;
@@ -156,11 +111,15 @@ mod tests {
 
     fn plan(kind: Kind, extra: &[Slot]) -> Plan {
         let guard = Guard {
-            request_id: RequestId::parse("r-1").unwrap(),
-            order_id: OrderId::parse("o-1").unwrap(),
-            user_id: UserId::parse("u-1").unwrap(),
-            operation: "cancel".to_owned(),
-            payload_hash: PayloadHash::stored("h"),
+            marker: Marker {
+                request_id: RequestId::parse("r-1").unwrap(),
+                what: Claim {
+                    order_id: OrderId::parse("o-1").unwrap(),
+                    user_id: UserId::parse("u-1").unwrap(),
+                    operation: "cancel".to_owned(),
+                },
+                payload_hash: PayloadHash::stored("h"),
+            },
             result_version: Version::FIRST,
         };
         let slots = [Slot::Head, Slot::Guard, Slot::History]

@@ -6,7 +6,9 @@ use aws_sdk_dynamodb::operation::transact_write_items::TransactWriteItemsError;
 use aws_sdk_dynamodb::operation::update_item::UpdateItemError;
 use aws_sdk_dynamodb::types::CancellationReason;
 
-use crate::table::{Cause, Reason, ReasonCode, TableError, TransactError, WriteError};
+use sagaline_stream::guard::ReasonCode;
+
+use crate::table::{Cause, Reason, TableError, TransactError, WriteError};
 
 pub(super) fn unbuilt(error: BuildError) -> TableError {
     TableError::Invalid(error.into())
@@ -99,7 +101,10 @@ fn classify(code: &str, message: &str, status: u16) -> TableError {
         | "ServiceUnavailable"
         | "RequestTimeout"
         | "RequestTimeoutException"
-        | "ReplicatedWriteConflictException" => TableError::Unavailable(cause),
+        | "ReplicatedWriteConflictException"
+        // A transaction holds an item of the request (F-TX-7), or still runs (F-TX-6): later it does not.
+        | "TransactionConflictException"
+        | "TransactionInProgressException" => TableError::Unavailable(cause),
         // 429 is no code of DynamoDB, but of what may stand in front of it.
         _ if status == 429 => TableError::Throttled(cause),
         _ if status >= 500 || status == 408 => TableError::Unavailable(cause),
@@ -128,6 +133,8 @@ mod tests {
         );
         check("ThrottlingException", 400, Disposition::Retry);
         check("InternalServerError", 500, Disposition::Retry);
+        // Of a batch: a single write and a transaction have answers of their own for it.
+        check("TransactionConflictException", 400, Disposition::Retry);
         check("no code", 503, Disposition::Retry);
         check("ValidationException", 400, Disposition::Poison);
         check("ResourceNotFoundException", 400, Disposition::Fatal);

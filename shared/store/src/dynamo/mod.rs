@@ -1,21 +1,26 @@
 //! The table in DynamoDB, through the AWS SDK.
 //!
 //! Transactions and single writes are sent once: the SDK's own retries are off for them, so that the store alone decides what is repeated (the
-//! guard makes a commit safe to repeat; an addition to the stock is not). Reads keep the client's retry settings, and every call its time-outs.
+//! guard makes a commit safe to repeat; an addition to the stock is not). Reads and batches keep the client's retry settings, and every call its
+//! time-outs: a batch replaces whole items without a condition, which does no harm twice.
 
 mod expression;
 mod failure;
 
+use std::collections::HashMap;
+
 use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::config::retry::RetryConfig;
 use aws_sdk_dynamodb::types::{
-    Put, ReturnValue, ReturnValuesOnConditionCheckFailure, TransactWriteItem, Update as SdkUpdate,
+    KeysAndAttributes, Put, PutRequest, ReturnValue, ReturnValuesOnConditionCheckFailure,
+    TransactWriteItem, Update as SdkUpdate, WriteRequest,
 };
 
-use crate::key::Key;
+use crate::key::{Key, PK, SK};
 use crate::row;
 use crate::table::{
-    Action, Direction, Item, Page, Query, Source, Table, TableError, TransactError, WriteError,
+    Action, Direction, GotMany, Item, Page, Query, Source, Table, TableError, TransactError,
+    WriteError,
 };
 use crate::value::s;
 use expression::Expression;
@@ -101,6 +106,41 @@ impl Table for DynamoTable {
         Ok(())
     }
 
+    async fn get_many(&self, keys: Vec<Key>, consistent: bool) -> Result<GotMany, TableError> {
+        let wanted = KeysAndAttributes::builder()
+            .set_keys(Some(keys.iter().map(key_item).collect()))
+            .consistent_read(consistent)
+            .build()
+            .map_err(failure::unbuilt)?;
+        let request = self.client.batch_get_item();
+        let got = request.request_items(&self.name, wanted).send().await;
+        let got = got.map_err(failure::of_read)?;
+        let mine = |all: Option<HashMap<String, KeysAndAttributes>>| all?.remove(&self.name);
+        let left = mine(got.unprocessed_keys).map_or_else(Vec::new, |left| left.keys);
+        Ok(GotMany {
+            items: got
+                .responses
+                .and_then(|mut all| all.remove(&self.name))
+                .unwrap_or_default(),
+            unprocessed: left.iter().filter_map(key_of).collect(),
+        })
+    }
+
+    async fn put_many(&self, items: Vec<Item>) -> Result<Vec<Item>, TableError> {
+        let put = |item: Item| {
+            let put = PutRequest::builder().set_item(Some(item)).build();
+            put.map(|put| WriteRequest::builder().put_request(put).build())
+        };
+        let puts = items.into_iter().map(put).collect::<Result<Vec<_>, _>>();
+        let request = self.client.batch_write_item();
+        let puts = puts.map_err(failure::unbuilt)?;
+        let written = request.request_items(&self.name, puts).send().await;
+        let left = written.map_err(failure::of_read)?.unprocessed_items;
+        let left = left.and_then(|mut all| all.remove(&self.name));
+        let item = |left: WriteRequest| left.put_request.map(|put| put.item);
+        Ok(left.into_iter().flatten().filter_map(item).collect())
+    }
+
     async fn query(&self, query: Query) -> Result<Page, TableError> {
         let (index, consistent) = match query.source {
             Source::Table { consistent } => (None, consistent.then_some(true)),
@@ -180,6 +220,14 @@ impl Table for DynamoTable {
 
 fn sent_once() -> aws_sdk_dynamodb::config::Builder {
     aws_sdk_dynamodb::config::Builder::new().retry_config(RetryConfig::disabled())
+}
+
+fn key_of(item: &Item) -> Option<Key> {
+    let text = |name: &str| item.get(name)?.as_s().ok().cloned();
+    Some(Key {
+        pk: text(PK)?,
+        sk: text(SK)?,
+    })
 }
 
 fn key_item(key: &Key) -> Item {

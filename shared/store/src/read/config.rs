@@ -8,14 +8,18 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
-use crate::key::Key;
+use crate::error::StoreError;
+use crate::key::{Key, PK, SK};
 use crate::row;
 use crate::store::Store;
-use crate::table::{Action, Table, WriteError};
+use crate::table::{Action, Condition, Table, WriteError};
 use crate::value::{from_json, map_to_json};
 
 /// How long a value is used before it is read again.
 const FRESH_MILLIS: u64 = 60_000;
+
+/// The attribute that every replaced item has.
+const REVISION: &str = "revision";
 
 /// The values read so far, by name.
 #[derive(Debug, Default)]
@@ -69,6 +73,56 @@ impl<T: Table> Store<T> {
             .await?;
         self.configs.lock().remove(name);
         Ok(())
+    }
+
+    /// A configuration item as it stands now, past the cache and strongly consistent; `None` if there is none.
+    ///
+    /// # Errors
+    /// [`StoreError`] if the table does not answer.
+    pub async fn stored_config(
+        &self,
+        name: &str,
+    ) -> Result<Option<Map<String, Value>>, StoreError> {
+        let item = self.item(Key::config(name)).await?;
+        Ok(item.map(|mut item| {
+            item.remove(PK);
+            item.remove(SK);
+            map_to_json(&item)
+        }))
+    }
+
+    /// Writes a configuration item in the place of the one that was read before, unless somebody else was faster: then false, and nothing is
+    /// written. `revision` is new with every write. An item without a revision was made by hand, and is replaced.
+    ///
+    /// # Errors
+    /// [`WriteError`], but never for the condition.
+    pub async fn replace_config(
+        &self,
+        name: &str,
+        read: Option<&Map<String, Value>>,
+        revision: &str,
+        mut value: Map<String, Value>,
+    ) -> Result<bool, WriteError> {
+        let condition = match read {
+            None => Some(Condition::NotExists),
+            Some(read) => read
+                .get(REVISION)
+                .map(|revision| Condition::Is(REVISION, from_json(revision))),
+        };
+        value.insert(REVISION.to_owned(), revision.into());
+        let mut item = row::item(&Key::config(name), []);
+        item.extend(
+            value
+                .into_iter()
+                .map(|(name, value)| (name, from_json(&value))),
+        );
+        let written = self.table().write(Action::Put { item, condition }).await;
+        self.configs.lock().remove(name);
+        match written {
+            Ok(_) => Ok(true),
+            Err(WriteError::ConditionFailed(_)) => Ok(false),
+            Err(error) => Err(error),
+        }
     }
 
     /// The value in force; `None` if there is no such item.

@@ -3,12 +3,13 @@
 use sagaline_order::{OrderId, Timestamp, Version};
 use serde_json::Value;
 
-use super::list::{Cursor, List, Paging, Rows};
+use super::list::{Consistency, Listed, Listing};
+use super::merge::Partitions;
 use crate::error::StoreError;
 use crate::key::{HISTORY_PREFIX, order_pk};
 use crate::row::Row;
 use crate::store::Store;
-use crate::table::{Direction, Item, Source, Table};
+use crate::table::{Direction, Item, Table};
 use crate::value::to_json;
 
 /// What happened in one version of an order.
@@ -29,22 +30,17 @@ pub struct HistoryRow {
 }
 
 impl<T: Table> Store<T> {
-    /// The history of an order, oldest first; strongly consistent.
-    ///
-    /// # Errors
-    /// [`StoreError`]
-    pub async fn history(
-        &self,
-        order: &OrderId,
-        (cursor, size): (Option<&Cursor>, u32),
-    ) -> Result<Rows<HistoryRow>, StoreError> {
-        let list = List {
-            source: Source::Table { consistent: true },
-            partitions: vec![order_pk(order)],
+    /// The history of an order, oldest first; strongly consistent unless asked otherwise.
+    pub fn history(&self, order: &OrderId) -> Listing<'_, T, HistoryRow, Consistency> {
+        self.list(Listed {
+            list: "history",
+            arguments: order.to_string(),
+            partitions: Partitions::Of(vec![order_pk(order)]),
             bounds: (format!("{HISTORY_PREFIX}0"), format!("{HISTORY_PREFIX}:")),
             direction: Direction::OldestFirst,
-        };
-        Rows::read(self.page(&list, Paging { cursor, size }).await?, read)
+            source: Consistency::Strong,
+            read,
+        })
     }
 }
 

@@ -1,31 +1,41 @@
-//! Lists: rows of one or many partitions, in the order of their sort keys, page by page.
+//! A list: rows of one or many partitions, in the order of their sort keys; page by page, or as a stream.
 //!
-//! Every list is sorted by a text that no other row of it has, so a cursor is simply the sort key of the last row: the next page is what comes
-//! after it, in each partition, whatever has been written in between. Partitions that are shards of one list are read concurrently and merged.
-//! A page of `n` rows from `s` shards reads at most `s * (n + 2)` rows.
+//! The methods of the store that list something answer with a [`Listing`]. It has read nothing yet: say how, then ask it for a page or a stream.
+//! What cannot be asked for cannot be said: an index has no strong reads (F-GSI-1), and no list filters what it has read.
 
-use futures::future::try_join_all;
-use sagaline_order::Timestamp;
+use futures::{Stream, TryStreamExt as _, stream};
+use sagaline_order::{Seconds, Timestamp};
 
+use super::cursor::{Asked, Cursor};
+use super::merge::{Keyed, Merge, Partitions, Range};
 use crate::error::StoreError;
-use crate::store::{Store, unread};
-use crate::table::{Direction, Item, Query, Source, Table};
+use crate::key::Index;
+use crate::store::Store;
+use crate::table::{Direction, Item, Source, Table};
 
-/// Where a page ended. Hand it back to get the next one of the same list.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Cursor(String);
+/// Rows of a page, if the caller does not say how many.
+pub const PAGE_ROWS: u32 = 50;
 
-impl Cursor {
-    /// From the text of a cursor that was given out before.
-    #[must_use]
-    pub fn from_text(text: impl Into<String>) -> Self {
-        Self(text.into())
+/// How a list of the table itself is read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Consistency {
+    /// Sees every write that was acknowledged before. Costs twice as much (F-CAP-3).
+    Strong,
+    /// May be a moment behind.
+    Eventual,
+}
+
+impl From<Consistency> for Source {
+    fn from(consistency: Consistency) -> Self {
+        Self::Table {
+            consistent: consistency == Consistency::Strong,
+        }
     }
+}
 
-    /// As text, to be given out.
-    #[must_use]
-    pub fn as_str(&self) -> &str {
-        &self.0
+impl From<Index> for Source {
+    fn from(index: Index) -> Self {
+        Self::Index(index)
     }
 }
 
@@ -36,18 +46,6 @@ pub struct Rows<T> {
     pub rows: Vec<T>,
     /// Where to go on; `None` at the end. A page with a next one may still be the last with rows.
     pub next: Option<Cursor>,
-}
-
-impl<T> Rows<T> {
-    pub(crate) fn read(
-        page: Rows<Item>,
-        read: impl Fn(&Item) -> Result<T, StoreError>,
-    ) -> Result<Self, StoreError> {
-        Ok(Self {
-            rows: page.rows.iter().map(read).collect::<Result<_, _>>()?,
-            next: page.next,
-        })
-    }
 }
 
 /// A range of time, the end excluded.
@@ -75,6 +73,20 @@ impl Span {
         }
     }
 
+    /// A whole UTC day, named as in `2026-01-31`; `None` if there is no such day.
+    #[must_use]
+    pub fn of_day(day: &str) -> Option<Self> {
+        let from = Timestamp::parse(&format!("{day}T00:00:00Z"))?;
+        let until = from.plus(Seconds(86_400));
+        (from.day() == day && from < until).then_some(Self::between(from, until))
+    }
+
+    /// As it stands in the arguments of a cursor.
+    pub(crate) fn arguments(self) -> String {
+        let text = |at: Option<Timestamp>| at.map(Timestamp::basic).unwrap_or_default();
+        format!("{}..{}", text(self.from), text(self.until))
+    }
+
     /// The lowest and the highest sort key `<prefix><time>#...` of the range. The key of a row at `until` itself is longer than the bound, so
     /// it is beyond it. Times begin with a digit; `:` is what follows the digits.
     pub(crate) fn bounds(self, prefix: &str) -> (String, String) {
@@ -88,110 +100,178 @@ impl Span {
     }
 }
 
-/// Which rows, before any paging.
-#[derive(Debug, Clone)]
-pub(crate) struct List {
-    pub(crate) source: Source,
-    /// The shards of the list; a list that has none is one partition.
-    pub(crate) partitions: Vec<String>,
+/// A list that is about to be read: of rows `R`, from the table itself (`S` = [`Consistency`]) or from an index (`S` = [`Index`]).
+///
+/// The table can be read strongly:
+/// ```
+/// # use sagaline_store::{Consistency, Span, Store, Table};
+/// # fn of<T: Table>(store: &Store<T>, user: &sagaline_order::UserId) {
+/// let _ = store.user_orders(user, Span::ALL).consistency(Consistency::Strong);
+/// # }
+/// ```
+/// An index cannot:
+/// ```compile_fail,E0599
+/// # use sagaline_store::{Consistency, Store, Table};
+/// # fn of<T: Table>(store: &Store<T>, now: sagaline_order::Timestamp) {
+/// let _ = store.overdue(now).consistency(Consistency::Strong);
+/// # }
+/// ```
+#[derive(Debug)]
+#[must_use = "nothing is read before `page` or `stream`"]
+pub struct Listing<'s, T, R, S> {
+    store: &'s Store<T>,
+    list: &'static str,
+    arguments: String,
+    range: Range,
+    source: S,
+    read: fn(&Item) -> Result<R, StoreError>,
+    size: u32,
+    after: Option<Cursor>,
+}
+
+/// What makes a list.
+pub(crate) struct Listed<R, S> {
+    /// Its name, in cursors and messages.
+    pub(crate) list: &'static str,
+    /// What a cursor of it depends on, besides name and direction.
+    pub(crate) arguments: String,
+    pub(crate) partitions: Partitions,
     /// Lowest and highest sort key, inclusive.
     pub(crate) bounds: (String, String),
     pub(crate) direction: Direction,
-}
-
-/// How much of a list, and from where.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Paging<'a> {
-    pub(crate) cursor: Option<&'a Cursor>,
-    pub(crate) size: u32,
+    pub(crate) source: S,
+    pub(crate) read: fn(&Item) -> Result<R, StoreError>,
 }
 
 impl<T: Table> Store<T> {
-    /// One page of a list.
-    pub(crate) async fn page(
-        &self,
-        list: &List,
-        paging: Paging<'_>,
-    ) -> Result<Rows<Item>, StoreError> {
-        let size = paging.size.max(1);
-        let shards = list
-            .partitions
-            .iter()
-            .map(|partition| self.shard(list, partition, paging.cursor, size));
-        let mut rows: Vec<(String, Item)> =
-            try_join_all(shards).await?.into_iter().flatten().collect();
-        rows.sort_by(|a, b| match list.direction {
-            Direction::OldestFirst => a.0.cmp(&b.0),
-            Direction::NewestFirst => b.0.cmp(&a.0),
-        });
-        let keep = usize::try_from(size).unwrap_or(usize::MAX);
-        let more = rows.len() > keep;
-        rows.truncate(keep);
-        let next = rows
-            .last()
-            .filter(|_| more)
-            .map(|(key, _)| Cursor(key.clone()));
+    pub(crate) fn list<R, S>(&self, listed: Listed<R, S>) -> Listing<'_, T, R, S> {
+        Listing {
+            store: self,
+            list: listed.list,
+            arguments: listed.arguments,
+            range: Range {
+                partitions: listed.partitions,
+                bounds: listed.bounds,
+                direction: listed.direction,
+            },
+            source: listed.source,
+            read: listed.read,
+            size: PAGE_ROWS,
+            after: None,
+        }
+    }
+}
+
+impl<T, R> Listing<'_, T, R, Consistency> {
+    /// Strongly or eventually consistent, instead of the list's default.
+    pub fn consistency(mut self, consistency: Consistency) -> Self {
+        self.source = consistency;
+        self
+    }
+}
+
+impl<'s, T: Table, R, S: Copy + Into<Source>> Listing<'s, T, R, S> {
+    /// In this order, instead of the list's default.
+    pub fn direction(mut self, direction: Direction) -> Self {
+        self.range.direction = direction;
+        self
+    }
+
+    /// So many rows a page, at least 1; a stream reads a shard by as many. [`PAGE_ROWS`] otherwise.
+    pub fn page_size(mut self, rows: u32) -> Self {
+        self.size = rows.max(1);
+        self
+    }
+
+    /// Behind this cursor of the same list; `None` = from its beginning.
+    pub fn after(mut self, cursor: Option<&Cursor>) -> Self {
+        self.after = cursor.cloned();
+        self
+    }
+
+    /// One page. Every shard is asked once for a whole page and one row more, so that it shows whether there is more.
+    ///
+    /// # Errors
+    /// [`StoreError`]; [`StoreError::Cursor`] for a cursor that is not of this list.
+    pub async fn page(&self) -> Result<Rows<R>, StoreError> {
+        let asked = self.asked();
+        let mut merge = self.merge(&asked, self.size.saturating_add(1))?;
+        let (rows, more) = merge.take(self.size).await?;
+        let next = rows.last().filter(|_| more);
+        let next = next.map(|(last, _)| asked.cursor(self.store.cursor_key(), last));
+        let rows = rows.iter().map(|(_, item)| (self.read)(item));
         Ok(Rows {
-            rows: rows.into_iter().map(|(_, item)| item).collect(),
+            rows: rows.collect::<Result<_, _>>()?,
             next,
         })
     }
 
-    /// The first rows of one shard after the cursor: one more than asked for, so that it shows whether there is more.
-    async fn shard(
-        &self,
-        list: &List,
-        partition: &str,
-        cursor: Option<&Cursor>,
-        size: u32,
-    ) -> Result<Vec<(String, Item)>, StoreError> {
-        let (mut from, mut to) = list.bounds.clone();
-        match (cursor, list.direction) {
-            (Some(Cursor(last)), Direction::OldestFirst) => from = from.max(last.clone()),
-            (Some(Cursor(last)), Direction::NewestFirst) => to = to.min(last.clone()),
-            (None, _) => {}
-        }
-        // DynamoDB refuses a range that ends before it begins.
-        if from > to {
-            return Ok(Vec::new());
-        }
-        let wanted = usize::try_from(size)
-            .unwrap_or(usize::MAX)
-            .saturating_add(1);
-        // The row of the cursor may come along once more: bounds are inclusive.
-        let limit = size.saturating_add(1 + u32::from(cursor.is_some()));
-        let mut query = Query {
-            source: list.source,
-            partition: partition.to_owned(),
-            from,
-            to,
-            direction: list.direction,
-            limit,
-            start: None,
-        };
-        let mut rows = Vec::new();
-        loop {
-            let page = self
-                .table()
-                .query(query.clone())
-                .await
-                .map_err(|source| unread(partition, source))?;
-            for item in page.items {
-                let key = item
-                    .get(list.source.sort())
-                    .and_then(|value| value.as_s().ok())
-                    .cloned()
-                    .unwrap_or_default();
-                if cursor.is_none_or(|Cursor(last)| *last != key) {
-                    rows.push((key, item));
-                }
+    /// The first rows alone, at most so many; what comes behind them is not looked for.
+    pub(crate) async fn first(&self, rows: u32) -> Result<Vec<R>, StoreError> {
+        let mut merge = self.merge(&self.asked(), rows)?;
+        let mut found = Vec::new();
+        for _ in 0..rows {
+            match merge.next().await? {
+                Some((_, item)) => found.push((self.read)(&item)?),
+                None => break,
             }
-            if rows.len() >= wanted || page.next.is_none() {
-                rows.truncate(wanted);
-                return Ok(rows);
-            }
-            query.start = page.next;
         }
+        Ok(found)
+    }
+
+    /// Every row to the end of the list, each read once. Ends with the first error.
+    pub fn stream(self) -> impl Stream<Item = Result<R, StoreError>> + Send + use<'s, T, R, S>
+    where
+        R: Send + 's,
+        S: Send + 's,
+    {
+        self.stream_with_cursors().map_ok(|(row, _)| row)
+    }
+
+    /// The same, each row with the cursor behind it: for a reader that may stop anywhere and go on later.
+    pub fn stream_with_cursors(
+        self,
+    ) -> impl Stream<Item = Result<(R, Cursor), StoreError>> + Send + use<'s, T, R, S>
+    where
+        R: Send + 's,
+        S: Send + 's,
+    {
+        let Self { store, read, .. } = self;
+        let asked = self.asked();
+        let merge = self.merge(&asked, self.size);
+        stream::once(std::future::ready(merge))
+            .map_ok(|merge| {
+                stream::try_unfold(merge, async |mut merge| {
+                    let row = merge.next().await?;
+                    Ok(row.map(|row| (row, merge)))
+                })
+            })
+            .try_flatten()
+            .and_then(move |(last, item): Keyed| {
+                let cursor = asked.cursor(store.cursor_key(), &last);
+                std::future::ready(read(&item).map(|row| (row, cursor)))
+            })
+    }
+
+    fn asked(&self) -> Asked {
+        let arguments = format!("{:?} {}", self.range.direction, self.arguments);
+        Asked::new(self.list, &arguments)
+    }
+
+    fn merge(&self, asked: &Asked, chunk: u32) -> Result<Merge<'s, T>, StoreError> {
+        let after = self.after.as_ref();
+        let after = after.map(|cursor| asked.position(self.store.cursor_key(), cursor));
+        let after = after.transpose().map_err(|source| StoreError::Cursor {
+            list: self.list,
+            source,
+        })?;
+        Ok(Merge::new(
+            self.store.table(),
+            self.source.into(),
+            self.range.clone(),
+            after,
+            chunk,
+        ))
     }
 }
 
@@ -216,5 +296,21 @@ mod tests {
         assert!(!inside(at("2026-01-31T08:29:59.999Z")));
         let (from, to) = Span::ALL.bounds("");
         assert!((from.as_str()..=to.as_str()).contains(&"99991231T235959.999Z#~"));
+    }
+
+    #[test]
+    fn a_day_is_a_span_and_what_is_no_day_is_none() {
+        let at = |text| Timestamp::parse(text).unwrap();
+        let day = Span::between(at("2024-02-29T00:00:00Z"), at("2024-03-01T00:00:00Z"));
+        assert_eq!(Span::of_day("2024-02-29"), Some(day));
+        for wrong in [
+            "2026-02-29",
+            "20260131",
+            "2026-1-31",
+            "",
+            "2026-01-31T00:00:00Z",
+        ] {
+            assert_eq!(Span::of_day(wrong), None, "{wrong}");
+        }
     }
 }

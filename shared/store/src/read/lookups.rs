@@ -1,14 +1,19 @@
-//! Single rows by their key, strongly consistent, and the users of a phone.
+//! Single rows by their key, strongly consistent, and the pages that are made of a few of them.
 
-use sagaline_order::{OrderId, PaymentId, RequestId, UserId};
+use futures::future::try_join;
+use sagaline_order::{Order, OrderId, PaymentId, RequestId, UserId};
 
-use super::list::{Cursor, List, Paging, Rows};
+use super::list::Span;
+use super::rows::UserOrder;
 use crate::error::StoreError;
 use crate::guard::Guard;
-use crate::key::{Key, PHONE_USER_PREFIX, phone_pk};
+use crate::key::Key;
 use crate::row::Row;
 use crate::store::Store;
-use crate::table::{Direction, Source, Table};
+use crate::table::Table;
+
+/// Orders that the home page shows.
+const HOME_ORDERS: u32 = 3;
 
 /// A user's counters.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -19,8 +24,47 @@ pub struct Metrics {
     pub unpaid_count: i64,
 }
 
+/// What a user's home page shows.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Home {
+    /// The last three orders, the newest first.
+    pub orders: Vec<UserOrder>,
+    /// The counters, the unpaid orders among them.
+    pub metrics: Metrics,
+}
+
 impl<T: Table> Store<T> {
-    /// The order that a payment belongs to.
+    /// A user's home page; strongly consistent. One Query and one GetItem, sent at once: one round trip of waiting.
+    ///
+    /// Not one BatchGetItem: that takes whole keys, and the keys of the last orders hold times that only a query finds. Not one Query either:
+    /// the counters' row stands before all orders of the partition, so the one query would read through every order between.
+    ///
+    /// The two reads are not of one moment (F-TX-2): the count may already know an order that the list does not show yet.
+    ///
+    /// # Errors
+    /// [`StoreError`]
+    pub async fn home(&self, user: &UserId) -> Result<Home, StoreError> {
+        let listing = self.user_orders(user, Span::ALL);
+        let (orders, metrics) = try_join(listing.first(HOME_ORDERS), self.metrics(user)).await?;
+        Ok(Home { orders, metrics })
+    }
+
+    /// The order that a payment belongs to: its look-up, then its head.
+    ///
+    /// # Errors
+    /// [`StoreError`]; [`StoreError::BadItem`] for a look-up whose order is gone.
+    pub async fn order_by_payment(&self, payment: &PaymentId) -> Result<Option<Order>, StoreError> {
+        let Some(id) = self.order_of_payment(payment).await? else {
+            return Ok(None);
+        };
+        let order = self.load(&id).await?;
+        order.map(Some).ok_or_else(|| StoreError::BadItem {
+            what: format!("item {}", Key::payment(payment)),
+            reason: format!("it names order {id}, which is not there"),
+        })
+    }
+
+    /// The id of the order that a payment belongs to.
     ///
     /// # Errors
     /// [`StoreError`]
@@ -62,27 +106,6 @@ impl<T: Table> Store<T> {
         Ok(Metrics {
             order_count: counter("order_count")?,
             unpaid_count: counter("unpaid_count")?,
-        })
-    }
-
-    /// The users who gave a phone, by its keyed hash; their orders are [`Store::user_orders`].
-    ///
-    /// # Errors
-    /// [`StoreError`]
-    pub async fn users_of_phone(
-        &self,
-        hash: &str,
-        (cursor, size): (Option<&Cursor>, u32),
-    ) -> Result<Rows<UserId>, StoreError> {
-        let list = List {
-            source: Source::Table { consistent: true },
-            partitions: vec![phone_pk(hash)],
-            // `$` follows `#`.
-            bounds: (PHONE_USER_PREFIX.to_owned(), "USER$".to_owned()),
-            direction: Direction::OldestFirst,
-        };
-        Rows::read(self.page(&list, Paging { cursor, size }).await?, |item| {
-            Row(item).text("user_id").map(UserId::stored)
         })
     }
 }
