@@ -405,3 +405,21 @@ fn the_next_version_has_the_present_shape() {
     old.schema = 0;
     assert_eq!(step(&old, &Event::StockReserved, &context()).schema, SCHEMA);
 }
+
+#[test]
+fn what_shipped_while_its_cancellation_waited_is_not_returned_when_a_person_lets_it_go_on() {
+    let seen = run(
+        paying(),
+        &[approved(), cancel(), shipped(), Event::NoticePublished],
+    );
+    assert_eq!(seen.state, State::NeedsOperator);
+    let going_on = run(seen, &[Event::Unparked, Event::ConfirmationPublished]);
+    assert_eq!(going_on.state, State::Confirmed);
+    assert_eq!(pending(&going_on, &context()), Pending::Nothing);
+    check(
+        &going_on,
+        &cancel(),
+        Verdict::Refused,
+        "the order is on its way",
+    );
+}

@@ -32,6 +32,11 @@ pub(super) fn published(order: &Order, context: &Context) -> Decision {
     }
     let mut changes = vec![Change::ConfirmationPublished];
     match &order.cancel_noted {
+        // A person has looked at it, and let it go on: what is shipped cannot be taken back.
+        Some(_) if order.tracking.is_some() => Decision::applied(
+            "published; it is on its way, so the waiting cancellation is void",
+            changes,
+        ),
         Some(cancel) => {
             changes.extend(take_back(cancel, context));
             Decision::applied(
