@@ -176,7 +176,6 @@ async fn a_remap_that_is_killed_at_any_step_goes_on_where_it_was() {
 async fn a_remap_is_given_up_at_any_step_and_the_old_index_is_as_it_should_be() {
     let (place, index) = old_index("aborted").await;
     let load = Load::begin(&place, &index, 13).await;
-    let mut generation = 2;
     for nth in 0..STEPS.len() {
         assert!(
             killed_at(&place, nth).await,
@@ -184,14 +183,13 @@ async fn a_remap_is_given_up_at_any_step_and_the_old_index_is_as_it_should_be() 
             STEPS.len()
         );
         let said = remap(&place, &["--abort"]).await;
-        assert_eq!(said["result"], "aborted", "{nth}: {said}");
+        // It says what it does before it does it: killed at its first sentence, it may have done nothing.
+        let nothing = nth == 0 && said["result"] == "nothing";
+        assert!(nothing || said["result"] == "aborted", "{nth}: {said}");
         settled_on(&index, 1).await;
-        let (status, _) = index
-            .answer(Method::GET, &index.names.index(generation), None)
-            .await;
-        assert_eq!(status, 404, "{nth}: the new index is deleted");
         // A name that was used and is free again is used again.
-        generation = 2;
+        let (status, _) = index.answer(Method::GET, &index.names.index(2), None).await;
+        assert_eq!(status, 404, "{nth}: the new index is deleted");
     }
     let expected = load.end().await;
     holds(&index, &expected).await;
