@@ -65,11 +65,10 @@
 //!
 //! # Figures
 //!
-//! Of 1,000 records of 2,839 bytes with both images (`benches/batch/mod.rs`), by `cargo bench -p sagaline-stream --bench decode` on a machine
-//! of two cores that was busy with builds (load 4), which costs every line alike: splitting 384,000 records/s; splitting with `serde_json`'s
-//! `RawValue`, for comparison, 281,000; splitting, decoding and visiting every value of both images 107,000; the same with all of them held
-//! and run through the engine 99,000, against 95,000 when they are only held: what the engine adds a record is below the noise of 0.6 µs.
-//! Of the third line alone, a few minutes later: 125,000 records/s at 88 % of a core, which is 142,000 a second of processor time.
+//! Of 1,000 records of 2,839 bytes with both images (`benches/batch/mod.rs`), by `cargo bench -p sagaline-stream --bench decode`, medians on a
+//! shared machine of two cores that did nothing else: splitting 480,000 records/s; splitting with `serde_json`'s `RawValue`, for comparison,
+//! 317,000; splitting, decoding and visiting every value of both images 135,000; the same with all of them held 123,000, and run through the
+//! engine 109,000, so the engine adds 1.0 µs a record. Runs on the same machine differ by a third: compare lines of one run.
 //!
 //! Memory, by `cargo test -p sagaline-stream --test memory -- --nocapture`, counted by the allocator: 2.96 times the event at the peak, the
 //! event itself included, with 26 allocations a record, none of them for a scalar.
