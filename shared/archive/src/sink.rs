@@ -6,7 +6,7 @@
 use crate::row::Row;
 use crate::target::{PutError, Target};
 use backon::{BackoffBuilder as _, ExponentialBuilder};
-use sagaline_stream::Budget;
+use sagaline_stream::{Budget, chain};
 use std::time::Duration;
 use tokio::time::{Instant, timeout_at};
 
@@ -236,15 +236,6 @@ fn set(verdicts: &mut [SinkVerdict], place: usize, verdict: SinkVerdict) {
 )]
 async fn wait(pause: Duration) {
     tokio::time::sleep(pause).await;
-}
-
-/// An error and its causes in one line.
-fn chain(error: &(dyn std::error::Error + 'static)) -> String {
-    let causes = std::iter::successors(Some(error), |error| error.source());
-    causes
-        .map(ToString::to_string)
-        .collect::<Vec<_>>()
-        .join(": ")
 }
 
 #[cfg(test)]

@@ -23,6 +23,7 @@ use std::time::Duration;
 
 use sagaline_order::{Command, Event, Order, OrderId, Pending, Timestamp, pending};
 use sagaline_store::{CommittedIntent, IntentKind, Table};
+use sagaline_stream::chain;
 use tokio::time::{Instant, timeout, timeout_at};
 
 use crate::bus::{self, EventBus, Message};
@@ -375,16 +376,4 @@ fn poisoned(reason: impl Into<String>) -> Event {
     Event::CommitPoisoned {
         reason: reason.into(),
     }
-}
-
-/// An error with its causes, in one line.
-pub(crate) fn chain(error: &dyn std::error::Error) -> String {
-    let mut text = error.to_string();
-    let mut cause = error.source();
-    while let Some(inner) = cause {
-        text.push_str(": ");
-        text.push_str(&inner.to_string());
-        cause = inner.source();
-    }
-    text
 }

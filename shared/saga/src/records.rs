@@ -9,10 +9,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use sagaline_order::{OrderId, Version};
 use sagaline_store::{Disposition, HEAD_SK, PK, SK, Table};
-use sagaline_stream::{Budget, Change, Failure, Image, Record, RecordHandler, Verdict};
+use sagaline_stream::{Budget, Change, Failure, Image, Record, RecordHandler, Verdict, chain};
 use tokio::time::Instant;
 
-use crate::drive::chain;
 use crate::{Clock, DriveError, Driven, Driver, EventBus, Path, PaymentGateway, Rest};
 
 /// What the partition key of an order begins with.

@@ -10,10 +10,11 @@ use std::panic::AssertUnwindSafe;
 use futures::{FutureExt as _, StreamExt as _, stream};
 use sagaline_order::{OrderId, Timestamp};
 use sagaline_store::{Cursor, DUE_SHARDS, DueRow, Table};
+use sagaline_stream::chain;
 use tokio::time::Instant;
 
 use crate::bus::EventBus;
-use crate::drive::{Driver, Rest, chain};
+use crate::drive::{Driver, Rest};
 use crate::{Clock, DriveError, Path, PaymentGateway};
 
 /// Orders of one page. Small, so that shards take turns.

@@ -27,7 +27,7 @@ use crate::pause::pause;
 use backon::{BackoffBuilder as _, ExponentialBuilder};
 use futures::future::join_all;
 use opensearch::http::Method;
-use sagaline_stream::Budget;
+use sagaline_stream::{Budget, chain};
 use std::collections::HashMap;
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
@@ -384,13 +384,4 @@ fn of_both(verdict: &mut SinkVerdict, other: SinkVerdict) {
     if again || first_there {
         *verdict = other;
     }
-}
-
-/// An error and its causes in one line.
-fn chain(error: &(dyn std::error::Error + 'static)) -> String {
-    let causes = std::iter::successors(Some(error), |error| error.source());
-    causes
-        .map(ToString::to_string)
-        .collect::<Vec<_>>()
-        .join(": ")
 }

@@ -125,4 +125,4 @@ pub use sequence::SequenceNumber;
 pub use sqs::{BadMessage, Message, SqsBatch};
 pub use time::{EpochMillis, EpochSeconds};
 pub use typed::DecodeError;
-pub use verdict::{BoxError, Disposition, Ending, Failure, Verdict, combine};
+pub use verdict::{BoxError, Disposition, Ending, Failure, Verdict, chain, combine};

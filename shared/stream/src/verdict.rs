@@ -135,8 +135,9 @@ pub fn combine(
     }
 }
 
-/// An error and all its causes in one line.
-pub(crate) fn chain(error: &(dyn std::error::Error + 'static)) -> String {
+/// An error and all its causes in one line, for a log or a reason. An error that repeats its cause is shown as it is.
+#[must_use]
+pub fn chain(error: &(dyn std::error::Error + 'static)) -> String {
     let mut text = error.to_string();
     let mut cause = error.source();
     while let Some(error) = cause {

@@ -9,6 +9,7 @@ mod rows;
 mod which;
 
 use crate::args::Global;
+use crate::commands::phone;
 use crate::error::CommandError;
 use crate::output;
 use crate::session::{Session, vars};
@@ -159,7 +160,7 @@ impl Ls {
                 printer.list(list, rows::USER, rows::user_order).await?
             }
             Which::Phone(phone, span) => {
-                let hashes = which::hashes(&session, &phone).await?;
+                let hashes = phone::hashes(&session, &phone).await?;
                 let list = store.orders_of_phone(&hashes, span).await?.after(cursor);
                 printer.list(list, rows::PHONE, rows::phone_order).await?
             }
@@ -232,7 +233,7 @@ impl Ls {
 
 /// The key of cursors: made of the current hash key, if there is one.
 async fn cursor_key(session: &Session) -> Result<CursorKey, CommandError> {
-    let keys = super::phone::keys(&vars(), &session.aws).await?;
+    let keys = phone::keys(&vars(), &session.aws).await?;
     Ok(keys.map_or_else(
         || CursorKey::of_table(&session.table),
         |keys| CursorKey::secret(keys.hash(b"cursors of the command line").as_bytes()),

@@ -1,10 +1,8 @@
 //! Which list is asked for: all of the command line checked before anyone is asked.
 
 use super::Ls;
-use crate::commands::phone;
 use crate::commands::table::instant;
 use crate::error::{Code, CommandError};
-use crate::session::{Session, vars};
 use sagaline_lambda::now;
 use sagaline_order::{PaymentId, Sku, State, Status, Timestamp, UserId};
 use sagaline_store::{ListedStatus, Span};
@@ -112,19 +110,6 @@ impl Ls {
         }
         Ok(Span { from, until })
     }
-}
-
-/// The hashes that a phone may have been written with.
-pub(super) async fn hashes(session: &Session, phone: &str) -> Result<Vec<String>, CommandError> {
-    let keys = phone::keys(&vars(), &session.aws).await?;
-    let keys = keys.ok_or_else(|| {
-        CommandError::new(
-            Code::BadConfiguration,
-            "HASH_KEYS_SECRET is not set, and phones are found by their keyed hash only",
-        )
-    })?;
-    let hashes = keys.hash_with_all(phone.as_bytes());
-    Ok(hashes.map(|(_, hash)| hash).collect())
 }
 
 pub(super) fn no_payment(payment: &PaymentId) -> CommandError {

@@ -7,9 +7,9 @@ mod rows;
 use super::key::bad;
 use crate::args::Global;
 use crate::commands::phone;
-use crate::error::{Code, CommandError};
+use crate::error::CommandError;
 use crate::output;
-use crate::session::{Session, vars};
+use crate::session::Session;
 use crate::tabular::{Cell, Column, Format, Writer, unwritable};
 use clap::{ArgGroup, Args, ValueEnum};
 use futures::{Stream, StreamExt as _, TryStreamExt as _};
@@ -200,7 +200,7 @@ impl Export {
                 .await
             }
             Pattern::Phone(phone, span) => {
-                let hashes = hashes(session, &phone).await?;
+                let hashes = phone::hashes(session, &phone).await?;
                 let list = store
                     .orders_of_phone(&hashes, span)
                     .await
@@ -361,21 +361,6 @@ fn progress() -> ProgressBar {
     let style = ProgressStyle::with_template("export {spinner} {pos} rows, {per_sec}");
     bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_spinner()));
     bar
-}
-
-/// The hashes that a phone may have been written with.
-async fn hashes(session: &Session, phone: &str) -> Result<Vec<String>, CommandError> {
-    let keys = phone::keys(&vars(), &session.aws).await?;
-    let keys = keys.ok_or_else(|| {
-        CommandError::new(
-            Code::BadConfiguration,
-            "HASH_KEYS_SECRET is not set, and phones are found by their keyed hash only",
-        )
-    })?;
-    Ok(keys
-        .hash_with_all(phone.as_bytes())
-        .map(|(_, hash)| hash)
-        .collect())
 }
 
 #[cfg(test)]
